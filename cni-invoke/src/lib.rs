@@ -1,0 +1,1 @@
+//! The wire: find a plugin, run it, read its answer.

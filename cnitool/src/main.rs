@@ -1,0 +1,2 @@
+//! The command line over libcni.
+fn main() {}

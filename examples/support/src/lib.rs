@@ -1,0 +1,1 @@
+//! What plugins share below CNI.
