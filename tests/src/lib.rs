@@ -1,1 +1,3 @@
 //! The harness that the suites share.
+
+pub mod vectors;

@@ -1,0 +1,112 @@
+use super::*;
+use crate::vectors::{case, diff};
+
+fn sample() -> Case {
+    let text =
+        r#"[{"name":"n","family":"f","input":{"value":"a\nb","json":"{\"mtu\":1e3}","n":5},"expect":{}}]"#;
+    case::parse("validate", text).unwrap().remove(0)
+}
+
+/// Whether `clause` explains every difference between the two answers.
+fn explained(clause: &str, go: &str, ours: &str) -> bool {
+    let case = sample();
+    let source = Json::parse(r#"{"mtu":1e3,"x":{"y":[1]}}"#).unwrap();
+    let diffs = diff::compare(&Json::parse(go).unwrap(), &Json::parse(ours).unwrap(), false);
+    assert!(!diffs.is_empty(), "nothing to explain");
+    let clause = Clause::parse(clause).unwrap();
+    diffs.iter().all(|diff| clause.explains(diff, &case, Some(&source)))
+}
+
+#[test]
+fn a_refusal_is_checked_for_code_and_words() {
+    let (go, ours) = (r#"{"ok":1}"#, r#"{"error":{"text":"bad \"a\\nb\"","code":4,"details":"at ips[0]"}}"#);
+    for clause in
+        ["refused", "refused code 4", "refused code 4 saying 'ips[0]'", "refused saying '{value}' 'bad'"]
+    {
+        assert!(explained(clause, go, ours), "{clause}");
+        assert!(explained(clause, r#"{"panic":"p"}"#, ours), "{clause}");
+    }
+    for clause in
+        ["refused code 7", "refused saying 'ips[1]'", "accepted", "own words", "drops ok", "no counterpart"]
+    {
+        assert!(!explained(clause, go, ours), "{clause}");
+    }
+    assert!(!explained("refused", go, r#"{"error":{"text":"","code":4}}"#), "an empty message");
+}
+
+#[test]
+fn own_words_keep_the_code_and_every_quoted_value() {
+    let go = r#"{"error":{"text":"no \"x1\" in \"y2\"","code":4}}"#;
+    assert!(explained("own words", go, r#"{"error":{"text":"cannot find `x1`, searched y2","code":4}}"#));
+    assert!(!explained("own words", go, r#"{"error":{"text":"cannot find x1","code":4}}"#));
+    assert!(!explained("own words", go, r#"{"error":{"text":"x1 y2","code":7}}"#));
+    assert!(!explained("own words saying 'z'", go, r#"{"error":{"text":"x1 y2","code":4}}"#));
+    assert!(!explained("own words", go, r#"{"ok":1}"#));
+}
+
+#[test]
+fn values_are_explained_at_their_path_alone() {
+    let (go, ours) = (r#"{"ok":{"a":[{"b":1}]}}"#, r#"{"ok":{"a":[{"b":2}]}}"#);
+    assert!(explained("gives ok.a[*].b 2", go, ours));
+    assert!(!explained("gives ok.a[*].b 3", go, ours));
+    assert!(!explained("gives ok.b 2", go, ours));
+    assert!(explained("adds ok.c", r#"{"ok":{}}"#, r#"{"ok":{"c":null}}"#));
+    assert!(!explained("adds ok.c 'true'", r#"{"ok":{}}"#, r#"{"ok":{"c":null}}"#));
+    assert!(explained("drops ok.*", r#"{"ok":{"c":1}}"#, r#"{"ok":{}}"#));
+    assert!(explained("code 7", r#"{"error":{"code":4}}"#, r#"{"error":{"code":7}}"#));
+    assert!(!explained("code 6", r#"{"error":{"code":4}}"#, r#"{"error":{"code":7}}"#));
+    assert!(explained("accepted", r#"{"error":{}}"#, r#"{"ok":1}"#));
+}
+
+#[test]
+fn as_the_input_has_it_means_the_very_text() {
+    assert!(explained("as the input has it ok.mtu", r#"{"ok":{"mtu":1000}}"#, r#"{"ok":{"mtu":1e3}}"#));
+    assert!(explained("as the input has it *", r#"{"ok":{}}"#, r#"{"ok":{"x":{"y":[1]}}}"#));
+    assert!(!explained("as the input has it *", r#"{"ok":{"mtu":1000}}"#, r#"{"ok":{"mtu":1E3}}"#));
+}
+
+#[test]
+fn conditions_look_at_go_and_at_the_input() {
+    let case = sample();
+    let holds = |condition: &str, go: &str| {
+        Condition::parse(condition).unwrap().holds(&case, &Json::parse(go).unwrap())
+    };
+    let error = r#"{"error":{"text":"no way","code":6}}"#;
+    for (condition, go) in [
+        ("go accepts", r#"{"ok":1}"#),
+        ("go refuses", error),
+        ("go refuses code 6", error),
+        ("not go refuses code 7", error),
+        ("go panics", r#"{"panic":"x"}"#),
+        ("go says 'no way'", error),
+        ("not go says 'no way'", r#"{"ok":1}"#),
+        ("input json has '1e3'", error),
+        ("input n is '5'", error),
+        ("input n given", error),
+        ("not input m given", error),
+    ] {
+        assert!(holds(condition, go), "{condition}");
+        let opposite = condition.strip_prefix("not ").map_or(format!("not {condition}"), str::to_owned);
+        assert!(!holds(&opposite, go), "{opposite}");
+    }
+}
+
+#[test]
+fn unknown_words_are_refused() {
+    for clause in [
+        "",
+        "refuse",
+        "refused 4",
+        "refused saying",
+        "code x",
+        "adds",
+        "gives a",
+        "own words 'x'",
+        "gives a 'x",
+    ] {
+        assert!(Clause::parse(clause).is_err(), "{clause}");
+    }
+    for condition in ["", "go", "go refuses 4", "not", "input x", "go says 'x"] {
+        assert!(Condition::parse(condition).is_err(), "{condition}");
+    }
+}
