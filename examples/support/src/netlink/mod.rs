@@ -1,0 +1,86 @@
+//! Route netlink: what `ip` and `bridge` do, without their processes.
+//!
+//! A [`Handle`] belongs to one network namespace. Its methods are one request each, named after what they do to the
+//! kernel's tables; objects read are plain data ([`Link`], [`Address`]), and what to change is said by a small builder.
+
+mod addr;
+mod link;
+mod socket;
+
+use netlink_packet_core::{NetlinkSerializable, ParseableParametrized};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_sys::protocols::NETLINK_ROUTE;
+
+use self::socket::{Failure, Reply, Socket};
+use crate::error::{Errno, Error, Result};
+
+pub use self::addr::{Address, AddressFlags, AddressScope};
+pub use self::link::{BridgePort, Link, LinkChange, LinkDetails, LinkFlags, MacvlanMode, OperState};
+
+/// A route-netlink connection to one network namespace, for one thread at a time.
+#[derive(Debug)]
+pub struct Handle {
+    socket: Socket,
+}
+
+impl Handle {
+    /// Connects to the calling thread's network namespace. For another one, see [`NetNs::netlink`].
+    ///
+    /// [`NetNs::netlink`]: crate::netns::NetNs::netlink
+    ///
+    /// # Errors
+    ///
+    /// If no socket can be had.
+    pub fn open() -> Result<Self> {
+        Socket::open(NETLINK_ROUTE)
+            .map(|socket| Self { socket })
+            .map_err(|errno| Error::os("failed to open a netlink socket", errno))
+    }
+
+    /// One request that is acknowledged, after the objects it asked for.
+    fn request(
+        &self,
+        message: &RouteNetlinkMessage,
+        flags: u16,
+        attempt: impl Fn() -> String,
+    ) -> Result<Vec<RouteNetlinkMessage>> {
+        decoded(self.socket.request(message.message_type(), flags, &body(message)), attempt)
+    }
+
+    /// All objects of a kind.
+    fn dump(
+        &self,
+        message: &RouteNetlinkMessage,
+        attempt: impl Fn() -> String,
+    ) -> Result<Vec<RouteNetlinkMessage>> {
+        decoded(self.socket.dump(message.message_type(), &body(message)), attempt)
+    }
+}
+
+fn body(message: &RouteNetlinkMessage) -> Vec<u8> {
+    let mut body = vec![0; NetlinkSerializable::buffer_len(message)];
+    message.serialize(&mut body);
+    body
+}
+
+fn decoded(
+    replies: Result<Vec<Reply>, Failure>,
+    attempt: impl Fn() -> String,
+) -> Result<Vec<RouteNetlinkMessage>> {
+    let replies = replies.map_err(|failure| failed(failure, attempt()))?;
+    replies
+        .iter()
+        .map(|reply| RouteNetlinkMessage::parse_with_param(&reply.body, reply.kind))
+        .collect::<Result<_, _>>()
+        .map_err(|error| Error::Decode { attempt: attempt(), reason: error.to_string() })
+}
+
+/// A failure of the request loop, told with what it was about.
+fn failed(failure: Failure, attempt: String) -> Error {
+    match failure {
+        Failure::Decode(reason) => Error::Decode { attempt, reason },
+        Failure::Refused { errno, explanation } => {
+            Error::Refused { attempt, explanation, source: Errno(errno) }
+        }
+    }
+}

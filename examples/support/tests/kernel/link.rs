@@ -1,0 +1,146 @@
+use std::error::Error as _;
+
+use plugin_support::Mac;
+use plugin_support::netlink::{LinkChange, LinkFlags, OperState};
+use plugin_support::testing::TestNetns;
+
+#[test]
+fn loopback_goes_up_and_down() {
+    let Some(netns) = TestNetns::new() else { return };
+    let netlink = netns.netlink().unwrap();
+    let lo = netlink.link("lo").unwrap();
+    assert!(!lo.is_up() && lo.is_loopback());
+    assert_eq!((lo.index, lo.mac, lo.kind.as_deref()), (1, Some(Mac::default()), None));
+    netlink.set_up(&lo).unwrap();
+    assert!(netlink.link_by_index(1).unwrap().is_up());
+    netlink.set_down(&lo).unwrap();
+    assert!(!netlink.link("lo").unwrap().is_up());
+}
+
+#[test]
+fn a_missing_link_is_not_found() {
+    let Some(netns) = TestNetns::new() else { return };
+    let netlink = netns.netlink().unwrap();
+    let error = netlink.link("eth0").unwrap_err();
+    assert!(error.is_not_found());
+    assert_eq!(error.to_string(), r#"failed to find link "eth0""#);
+    assert_eq!(error.source().unwrap().to_string(), "no such device");
+    assert!(netlink.link_by_index(4711).unwrap_err().is_not_found());
+}
+
+#[test]
+fn many_changes_go_in_one_request() {
+    let Some(netns) = TestNetns::new() else { return };
+    netns.ip("link add name a type veth peer name b");
+    let netlink = netns.netlink().unwrap();
+    let a = netlink.link("a").unwrap();
+    let change = LinkChange::new()
+        .name("eth0")
+        .mac([0x0a, 0x58, 0, 0, 0, 1])
+        .mtu(1400)
+        .tx_queue(50)
+        .alias("for a test")
+        .promisc(true)
+        .allmulti(true)
+        .up();
+    netlink.change(&a, &change).unwrap();
+    let eth0 = netlink.link("eth0").unwrap();
+    assert_eq!(eth0.index, a.index);
+    assert_eq!(eth0.mac.unwrap().to_string(), "0a:58:00:00:00:01");
+    assert_eq!((eth0.mtu, eth0.tx_queue, eth0.alias.as_deref()), (1400, 50, Some("for a test")));
+    assert!(eth0.is_up() && eth0.is_allmulti() && eth0.flags.contains(LinkFlags::Promisc));
+    assert_eq!(eth0.promiscuity, 1);
+
+    netlink.change(&eth0, &LinkChange::new().promisc(false).allmulti(false).alias("").down()).unwrap();
+    let eth0 = netlink.link("eth0").unwrap();
+    assert!(!eth0.is_up() && !eth0.is_allmulti() && eth0.promiscuity == 0 && eth0.alias.is_none());
+}
+
+#[test]
+fn a_refused_change_names_the_link_and_the_change() {
+    let Some(netns) = TestNetns::new() else { return };
+    netns.ip("link add name a type veth peer name b");
+    let netlink = netns.netlink().unwrap();
+    let a = netlink.link("a").unwrap();
+    let error = netlink.change(&a, &LinkChange::new().mtu(17).up()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!(r#"failed to set link "a" (index {}): mtu 17, up: mtu less than device minimum"#, a.index)
+    );
+    assert_eq!(error.source().unwrap().to_string(), "invalid argument");
+}
+
+#[test]
+fn a_change_moves_a_link_between_namespaces() {
+    let (Some(host), Some(container)) = (TestNetns::new(), TestNetns::new()) else { return };
+    host.ip("link add name a type veth peer name b");
+    let netlink = host.netlink().unwrap();
+    let (a, b) = (netlink.link("a").unwrap(), netlink.link("b").unwrap());
+    netlink.change(&b, &LinkChange::new().netns(&container).name("eth0")).unwrap();
+    assert!(netlink.link("b").unwrap_err().is_not_found());
+    let inside = container.netlink().unwrap();
+    let eth0 = inside.link("eth0").unwrap();
+    assert_eq!((eth0.peer, eth0.kind.as_deref()), (Some(a.index), Some("veth")));
+    assert!(eth0.peer_netns.is_some(), "the peer is elsewhere");
+    inside.set_up(&eth0).unwrap();
+    netlink.set_up(&a).unwrap();
+    assert_eq!(inside.link("eth0").unwrap().oper_state, OperState::Up);
+}
+
+#[test]
+fn ports_know_their_bridge() {
+    let Some(netns) = TestNetns::new() else { return };
+    netns.ip("link add br0 type bridge");
+    netns.ip("link add name a type veth peer name b");
+    let netlink = netns.netlink().unwrap();
+    let (bridge, a) = (netlink.link("br0").unwrap(), netlink.link("a").unwrap());
+    assert!(bridge.is_kind("bridge") && a.master.is_none() && a.port.is_none());
+    netlink.change(&a, &LinkChange::new().master(&bridge)).unwrap();
+    let a = netlink.link("a").unwrap();
+    assert_eq!(a.master, Some(bridge.index));
+    assert!(!a.port.unwrap().hairpin);
+    netlink.change(&a, &LinkChange::new().no_master()).unwrap();
+    assert_eq!(netlink.link("a").unwrap().master, None);
+}
+
+#[test]
+fn deleting_one_end_takes_the_other_along() {
+    let Some(netns) = TestNetns::new() else { return };
+    netns.ip("link add name a type veth peer name b");
+    let netlink = netns.netlink().unwrap();
+    let a = netlink.link("a").unwrap();
+    netlink.delete(&a).unwrap();
+    assert!(netlink.link("b").unwrap_err().is_not_found());
+    let error = netlink.delete(&a).unwrap_err();
+    assert!(error.is_not_found());
+    assert_eq!(error.to_string(), format!(r#"failed to delete link "a" (index {})"#, a.index));
+}
+
+#[test]
+fn a_dump_of_hundreds_of_links_is_whole() {
+    let Some(netns) = TestNetns::new() else { return };
+    let netlink = netns.netlink().unwrap();
+    let batch: String = (0..150).map(|n| format!("link add name a{n} type veth peer name b{n}\n")).collect();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), batch).unwrap();
+    netns.ip(&format!("-batch {}", file.path().display()));
+    let links = netlink.links().unwrap();
+    assert_eq!(links.len(), 301);
+    let mut indices: Vec<_> = links.iter().map(|link| link.index).collect();
+    indices.dedup();
+    assert_eq!(indices.len(), 301);
+    assert!(links.iter().skip(1).all(|link| link.is_kind("veth")));
+}
+
+#[test]
+fn a_name_that_would_be_cut_off_is_refused() {
+    let Some(netns) = TestNetns::new() else { return };
+    let netlink = netns.netlink().unwrap();
+    for name in ["", "sixteen-bytes-xx", "lo\0x"] {
+        let error = netlink.link(name).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("invalid interface name {name:?}: expected 1 to 15 bytes without a zero")
+        );
+    }
+}

@@ -1,0 +1,7 @@
+//! What only a kernel can prove. Every test has network namespaces of its own and touches no other.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod addr;
+mod link;
+mod netns;
