@@ -1,0 +1,11 @@
+//! Configurations: one plugin's, a network's list, and what a runtime adds per container.
+
+pub mod capability;
+mod flag;
+mod gc;
+mod list;
+mod plugin;
+
+pub use gc::{Attachment, VALID_ATTACHMENTS, VALID_ATTACHMENTS_OLD};
+pub use list::NetworkList;
+pub use plugin::{Ipam, PluginConfig};

@@ -1,0 +1,199 @@
+//! One plugin's configuration: what a plugin gets on stdin, or one entry of a list.
+//!
+//! Only the protocol's keys are typed, and those loosely: *when* a missing name or an unknown version is an error, and
+//! with which code, is decided by who reads it. Everything else is kept as text.
+
+use std::collections::BTreeMap;
+
+use super::capability;
+use super::gc::{Attachment, Attachments, VALID_ATTACHMENTS, VALID_ATTACHMENTS_OLD};
+use crate::error::DecodeError;
+use crate::names::InvalidName;
+use crate::result::VersionedResult;
+use crate::wire::{self, ExtraKeys, Object, OptRaw, OptText, OptValue, wire_object};
+use crate::{CniVersion, Dns, NetworkName, PluginType, RawJson, VersionError};
+
+/// What this is, in messages.
+const WHAT: &str = "network configuration";
+
+/// A plugin's configuration.
+///
+/// ```
+/// use cni_types::config::PluginConfig;
+///
+/// let config = PluginConfig::decode(br#"{"cniVersion":"1.0.0","name":"n1","type":"bridge","bridge":"cni0"}"#)?;
+/// assert_eq!(config.network_name()?.as_str(), "n1");
+/// assert_eq!(config.extra.find("bridge").unwrap().as_str(), r#""cni0""#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// See [the spec](https://github.com/containernetworking/cni/blob/main/SPEC.md#plugin-configuration-objects).
+#[doc(alias = "NetConf")]
+#[doc(alias = "PluginConf")]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PluginConfig {
+    /// `cniVersion` as text; see [`PluginConfig::version`].
+    pub cni_version: Option<String>,
+    /// `name` as text; see [`PluginConfig::network_name`].
+    pub name: Option<String>,
+    /// `type` as text; see [`PluginConfig::plugin_type`].
+    pub plugin_type: Option<String>,
+    /// Which capabilities the plugin wants to be given, and which it does not.
+    pub capabilities: Option<BTreeMap<String, bool>>,
+    /// The IPAM plugin's configuration.
+    pub ipam: Option<Ipam>,
+    /// Name resolution that the configuration asks for. Left out when empty.
+    pub dns: Dns,
+    /// Arguments from the configuration (`args`), as text.
+    pub args: Option<RawJson>,
+    /// What the runtime gives for the declared capabilities, as text.
+    pub runtime_config: Option<RawJson>,
+    /// The result of the plugins before this one, as text; see [`PluginConfig::decode_prev_result`].
+    pub prev_result: Option<RawJson>,
+    /// The valid attachments of a GC request, as text; see [`PluginConfig::valid_attachments`].
+    pub valid_attachments: Option<RawJson>,
+    /// The same under the older key.
+    pub attachments_old: Option<RawJson>,
+    /// Every other key: the plugin's own.
+    pub extra: ExtraKeys,
+}
+
+wire_object! {
+    PluginConfig {
+        "cniVersion" => cni_version: OptText,
+        "name" => name: OptText,
+        "type" => plugin_type: OptText,
+        "capabilities" => capabilities: OptValue<BTreeMap<String, bool>>,
+        "ipam" => ipam: OptValue<Ipam>,
+        "dns" => dns: Object<Dns>,
+        "args" => args: OptRaw,
+        "runtimeConfig" => runtime_config: OptRaw,
+        "prevResult" => prev_result: OptRaw,
+        "cni.dev/valid-attachments" => valid_attachments: OptRaw,
+        "cni.dev/attachments" => attachments_old: OptRaw,
+    }
+}
+
+/// The IPAM part of a configuration: the type of the plugin, and that plugin's own keys.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Ipam {
+    /// The type of the IPAM plugin. Absent or empty: no IPAM is wanted.
+    pub plugin_type: Option<String>,
+    /// The IPAM plugin's own keys.
+    pub extra: ExtraKeys,
+}
+
+wire_object! { Ipam { "type" => plugin_type: OptText } }
+
+impl PluginConfig {
+    /// Reads a configuration. `null` is an empty one.
+    ///
+    /// # Errors
+    ///
+    /// When the bytes are no JSON object or a protocol key has a wrong type. Code 6.
+    pub fn decode(json: &[u8]) -> Result<Self, DecodeError> {
+        if json.trim_ascii() == b"null" {
+            return Ok(Self::default());
+        }
+        wire::decode(WHAT, json)
+    }
+
+    /// The version; absent and empty mean 0.1.0.
+    ///
+    /// # Errors
+    ///
+    /// When it is no version (code 6), or none that was released (code 1).
+    pub fn version(&self) -> Result<CniVersion, VersionError> {
+        self.cni_version.as_deref().unwrap_or_default().parse()
+    }
+
+    /// The network's name.
+    ///
+    /// # Errors
+    ///
+    /// When it is missing or invalid. Code 7.
+    pub fn network_name(&self) -> Result<NetworkName, InvalidName> {
+        NetworkName::new(self.name.as_deref().unwrap_or_default())
+    }
+
+    /// The plugin's type.
+    ///
+    /// # Errors
+    ///
+    /// When it is missing or a path. Code 7.
+    pub fn plugin_type(&self) -> Result<PluginType, InvalidName> {
+        PluginType::new(self.plugin_type.as_deref().unwrap_or_default())
+    }
+
+    /// The type of the IPAM plugin; `None` when no IPAM is wanted: no `ipam` key, or one without a type.
+    pub fn ipam_type(&self) -> Option<&str> {
+        self.ipam.as_ref().and_then(|ipam| ipam.plugin_type.as_deref())
+    }
+
+    /// Whether this is a whole list: it has `plugins`, which no plugin's configuration has.
+    pub fn is_list(&self) -> bool {
+        self.extra.find("plugins").is_some()
+    }
+
+    /// The capabilities that the plugin wants to be given.
+    pub fn wanted_capabilities(&self) -> impl Iterator<Item = &str> {
+        self.capabilities.iter().flatten().filter(|(_, wanted)| **wanted).map(|(name, _)| name.as_str())
+    }
+
+    /// The result of the plugins before this one, in the version that it says itself, or else in the configuration's.
+    ///
+    /// `None` when there is none. Call [`VersionedResult::convert`] or
+    /// [`into_add_result`](VersionedResult::into_add_result) for another version.
+    ///
+    /// # Errors
+    ///
+    /// When the configuration's version is no released one, or the result does not fit its version: the error names
+    /// both. Code 6.
+    #[doc(alias = "ParsePrevResult")]
+    pub fn decode_prev_result(&self) -> Result<Option<VersionedResult>, DecodeError> {
+        let Some(raw) = &self.prev_result else { return Ok(None) };
+        let config = self.cni_version.as_deref().unwrap_or("0.1.0");
+        let version: CniVersion = config
+            .parse()
+            .map_err(|error: VersionError| DecodeError::data(WHAT, "cniVersion", error.to_string()))?;
+        VersionedResult::decode_with_default(version, raw.as_str().as_bytes()).map(Some).map_err(|error| {
+            let own = wire::declared_version("prevResult", raw.as_str().as_bytes()).ok().flatten();
+            let own = own.map_or_else(
+                || "without a version of its own".to_owned(),
+                |own| format!("of version {own:?}"),
+            );
+            let what = format!("prevResult {own} in a configuration of version {config:?}");
+            error.within(what, "prevResult", raw.as_str().as_bytes(), raw.as_str().as_bytes())
+        })
+    }
+
+    /// The attachments that GC must leave alone; `null` is an empty list, `None` an absent one.
+    ///
+    /// # Errors
+    ///
+    /// When the value is no list of attachments. Code 7.
+    pub fn valid_attachments(&self) -> Result<Option<Vec<Attachment>>, DecodeError> {
+        let (key, raw) = match (&self.valid_attachments, &self.attachments_old) {
+            (Some(raw), _) => (VALID_ATTACHMENTS, raw),
+            (None, Some(raw)) => (VALID_ATTACHMENTS_OLD, raw),
+            (None, None) => return Ok(None),
+        };
+        let bytes = raw.as_str().as_bytes();
+        let list: Attachments =
+            wire::decode(WHAT, bytes).map_err(|error| error.within(WHAT, key, bytes, bytes))?;
+        Ok(Some(list.0))
+    }
+
+    /// The capabilities' values, by key.
+    ///
+    /// # Errors
+    ///
+    /// When `runtimeConfig` is no object. Code 7.
+    pub fn runtime_values(&self) -> Result<capability::Values, DecodeError> {
+        let Some(raw) = &self.runtime_config else { return Ok(capability::Values::default()) };
+        let bytes = raw.as_str().as_bytes();
+        wire::decode(WHAT, bytes).map_err(|error| error.within(WHAT, "runtimeConfig", bytes, bytes))
+    }
+}

@@ -1,0 +1,153 @@
+//! Why bytes could not be decoded: what they were to be, the key path, the line and column.
+
+use std::fmt;
+
+use crate::error::{ErrorCode, ErrorObject};
+
+/// JSON that could not be decoded.
+///
+/// ```
+/// use cni_types::result::VersionedResult;
+/// let error = VersionedResult::decode(br#"{"cniVersion":"1.0.0","ips":[{"address":"10.1.0.5"}]}"#).unwrap_err();
+/// assert_eq!(error.path(), Some("ips[0].address"));
+/// assert_eq!(error.line(), 1);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DecodeError {
+    what: String,
+    path: Option<String>,
+    message: String,
+    line: usize,
+    column: usize,
+    kind: DecodeErrorKind,
+}
+
+/// What kind of fault it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DecodeErrorKind {
+    /// JSON of the wrong shape: a wrong type, a missing key, a value that breaks a rule.
+    Data,
+    /// The bytes end too early.
+    Eof,
+    /// No JSON.
+    Syntax,
+}
+
+impl DecodeError {
+    pub(crate) fn new(what: &str, path: Option<String>, error: &serde_json::Error) -> Self {
+        let kind = match error.classify() {
+            serde_json::error::Category::Eof => DecodeErrorKind::Eof,
+            serde_json::error::Category::Syntax | serde_json::error::Category::Io => DecodeErrorKind::Syntax,
+            serde_json::error::Category::Data => DecodeErrorKind::Data,
+        };
+        // serde_json appends the position to its text; it is a field here.
+        let mut message = error.to_string();
+        if let Some(at) = message.rfind(" at line ") {
+            message.truncate(at);
+        }
+        let path = path.filter(|path| !path.is_empty() && path != ".");
+        Self { what: what.to_owned(), path, message, line: error.line(), column: error.column(), kind }
+    }
+
+    /// A fault that this crate found itself, in a value that is JSON.
+    pub fn data(what: impl Into<String>, path: impl Into<String>, message: impl Into<String>) -> Self {
+        let path = Some(path.into()).filter(|path| !path.is_empty());
+        Self {
+            what: what.into(),
+            path,
+            message: message.into(),
+            line: 0,
+            column: 0,
+            kind: DecodeErrorKind::Data,
+        }
+    }
+
+    /// Puts the error into the document that holds it: `prefix` goes before the key path.
+    ///
+    /// Line and column are those of the part, so they are moved by where the part starts in the document.
+    #[must_use]
+    pub fn within(mut self, what: impl Into<String>, prefix: &str, document: &[u8], part: &[u8]) -> Self {
+        self.what = what.into();
+        self.path = Some(match self.path {
+            None => prefix.to_owned(),
+            Some(path) if path.starts_with('[') => format!("{prefix}{path}"),
+            Some(path) => format!("{prefix}.{path}"),
+        });
+        if self.line > 0
+            && let Some(start) = offset_of(document, part)
+        {
+            let before = &document[..start];
+            let line_start = before.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
+            if self.line == 1 {
+                self.column += start - line_start;
+            }
+            self.line += before.iter().filter(|b| **b == b'\n').count();
+        }
+        self
+    }
+
+    /// What the bytes were to be: `result`, `network configuration`, …
+    pub fn what(&self) -> &str {
+        &self.what
+    }
+
+    /// The path to the faulty key, such as `ips[0].address`; `None` for the document as a whole.
+    pub fn path(&self) -> Option<&str> {
+        self.path.as_deref()
+    }
+
+    /// What is wrong there.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The line of the fault, from 1; 0 when unknown.
+    pub fn line(&self) -> usize {
+        self.line
+    }
+
+    /// The column of the fault, from 1; 0 when unknown.
+    pub fn column(&self) -> usize {
+        self.column
+    }
+
+    /// What kind of fault it was.
+    pub fn kind(&self) -> DecodeErrorKind {
+        self.kind
+    }
+
+    /// Whether the bytes are no JSON at all.
+    pub fn is_syntax(&self) -> bool {
+        self.kind != DecodeErrorKind::Data
+    }
+}
+
+/// Where `part`, a slice of `document`, starts in it.
+fn offset_of(document: &[u8], part: &[u8]) -> Option<usize> {
+    let start = (part.as_ptr() as usize).checked_sub(document.as_ptr() as usize)?;
+    (start + part.len() <= document.len()).then_some(start)
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot decode {}", self.what)?;
+        if let Some(path) = &self.path {
+            write!(f, ": {path}")?;
+        }
+        write!(f, ": {}", self.message)?;
+        if self.line > 0 {
+            write!(f, " at line {} column {}", self.line, self.column)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for DecodeError {}
+
+impl From<DecodeError> for ErrorObject {
+    /// Code 6: the content could not be decoded.
+    fn from(error: DecodeError) -> Self {
+        Self::new(ErrorCode::DECODING_FAILURE, error.to_string())
+    }
+}

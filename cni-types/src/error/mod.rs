@@ -1,0 +1,9 @@
+//! The error object of the protocol, its codes, and this crate's own errors about JSON.
+
+mod code;
+mod decode;
+mod object;
+
+pub use code::ErrorCode;
+pub use decode::{DecodeError, DecodeErrorKind};
+pub use object::ErrorObject;

@@ -1,0 +1,252 @@
+//! What one value may be, when it is absent, and when it is not worth printing.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::net::IpAddr;
+
+use serde::de::{DeserializeOwned, Error, MapAccess, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::{MAX_NESTING, RawJson};
+
+/// How the value of one key is read and whether it is printed.
+pub(crate) trait Codec {
+    type Value: Serialize;
+
+    /// Reads the value; `None` for `null`.
+    fn decode<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Option<Self::Value>, A::Error>;
+
+    /// What an absent key means.
+    fn absent<E: Error>(key: &'static str) -> Result<Self::Value, E>;
+
+    /// Whether the value is left out when printed.
+    fn says_nothing(value: &Self::Value) -> bool;
+}
+
+macro_rules! codec {
+    ($(#[$doc:meta])* $name:ident, $value:ty, read $read:ty, $convert:expr, skip $skip:expr) => {
+        $(#[$doc])*
+        pub(crate) struct $name;
+
+        impl Codec for $name {
+            type Value = $value;
+
+            fn decode<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Option<$value>, A::Error> {
+                Ok(map.next_value::<Option<$read>>()?.map($convert))
+            }
+
+            fn absent<E: Error>(_: &'static str) -> Result<$value, E> {
+                Ok(Default::default())
+            }
+
+            fn says_nothing(value: &$value) -> bool {
+                let skip: fn(&$value) -> bool = $skip;
+                skip(value)
+            }
+        }
+    };
+}
+
+codec!(
+    /// Text that is always printed; absent is empty.
+    Text, String, read String, |text| text, skip |_| false
+);
+codec!(
+    /// Text that is left out when empty.
+    TextIfAny, String, read String, |text| text, skip String::is_empty
+);
+codec!(
+    /// Text whose empty form means absent.
+    OptText, Option<String>, read String, |text: String| Some(text).filter(|text| !text.is_empty()), skip Option::is_none
+);
+codec!(
+    /// A list of texts; `null` in it reads as empty text, as deployed readers have it.
+    TextList, Vec<String>, read Vec<Option<String>>, |list| list.into_iter().map(Option::unwrap_or_default).collect(), skip Vec::is_empty
+);
+codec!(
+    /// A number whose zero means absent.
+    Count, Option<u64>, read Uint, |Uint(n)| Some(n).filter(|n| *n != 0), skip Option::is_none
+);
+codec!(
+    /// A number whose zero means zero.
+    OptUint, Option<u64>, read Uint, |Uint(n)| Some(n), skip Option::is_none
+);
+codec!(
+    /// An index into a list; zero means zero.
+    OptIndex, Option<usize>, read Uint, |Uint(n)| Some(usize::try_from(n).unwrap_or(usize::MAX)), skip Option::is_none
+);
+codec!(
+    /// A number of the full unsigned range, always printed.
+    Uint64, u64, read u64, |n| n, skip |_| false
+);
+codec!(
+    /// An address whose empty text means absent.
+    OptAddress, Option<IpAddr>, read Address, |Address(address)| address, skip Option::is_none
+);
+codec!(
+    /// Any value, kept as text.
+    OptRaw, Option<RawJson>, read RawJson, Some, skip Option::is_none
+);
+
+/// A list; `null` in it is an error that names the element.
+pub(crate) struct ListOf<T>(PhantomData<T>);
+
+impl<T: DeserializeOwned + Serialize> Codec for ListOf<T> {
+    type Value = Vec<T>;
+
+    fn decode<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Option<Vec<T>>, A::Error> {
+        map.next_value()
+    }
+
+    fn absent<E: Error>(_: &'static str) -> Result<Vec<T>, E> {
+        Ok(Vec::new())
+    }
+
+    fn says_nothing(value: &Vec<T>) -> bool {
+        value.is_empty()
+    }
+}
+
+/// A value that must be there.
+pub(crate) struct Required<T>(PhantomData<T>);
+
+impl<T: DeserializeOwned + Serialize> Codec for Required<T> {
+    type Value = T;
+
+    fn decode<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Option<T>, A::Error> {
+        map.next_value()
+    }
+
+    fn absent<E: Error>(key: &'static str) -> Result<T, E> {
+        Err(E::missing_field(key))
+    }
+
+    fn says_nothing(_: &T) -> bool {
+        false
+    }
+}
+
+/// A value with a default, always printed.
+pub(crate) struct Value<T>(PhantomData<T>);
+
+impl<T: DeserializeOwned + Serialize + Default> Codec for Value<T> {
+    type Value = T;
+
+    fn decode<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Option<T>, A::Error> {
+        map.next_value()
+    }
+
+    fn absent<E: Error>(_: &'static str) -> Result<T, E> {
+        Ok(T::default())
+    }
+
+    fn says_nothing(_: &T) -> bool {
+        false
+    }
+}
+
+/// A value that may be absent.
+pub(crate) struct OptValue<T>(PhantomData<T>);
+
+impl<T: DeserializeOwned + Serialize> Codec for OptValue<T> {
+    type Value = Option<T>;
+
+    fn decode<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Option<Option<T>>, A::Error> {
+        Ok(map.next_value::<Option<T>>()?.map(Some))
+    }
+
+    fn absent<E: Error>(_: &'static str) -> Result<Option<T>, E> {
+        Ok(None)
+    }
+
+    fn says_nothing(value: &Option<T>) -> bool {
+        value.is_none()
+    }
+}
+
+/// An object that is left out when it equals its default.
+pub(crate) struct Object<T>(PhantomData<T>);
+
+impl<T: DeserializeOwned + Serialize + Default + PartialEq> Codec for Object<T> {
+    type Value = T;
+
+    fn decode<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Option<T>, A::Error> {
+        map.next_value()
+    }
+
+    fn absent<E: Error>(_: &'static str) -> Result<T, E> {
+        Ok(T::default())
+    }
+
+    fn says_nothing(value: &T) -> bool {
+        *value == T::default()
+    }
+}
+
+/// An unsigned number as far as deployed readers take it: up to the signed 64-bit limit.
+struct Uint(u64);
+
+impl<'de> Deserialize<'de> for Uint {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct UintVisitor;
+
+        impl Visitor<'_> for UintVisitor {
+            type Value = Uint;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "a whole number from 0 to {}", i64::MAX)
+            }
+
+            fn visit_u64<E: Error>(self, n: u64) -> Result<Uint, E> {
+                if n <= i64::MAX as u64 {
+                    Ok(Uint(n))
+                } else {
+                    Err(E::invalid_value(Unexpected::Unsigned(n), &self))
+                }
+            }
+
+            fn visit_i64<E: Error>(self, n: i64) -> Result<Uint, E> {
+                u64::try_from(n).map(Uint).map_err(|_| E::invalid_value(Unexpected::Signed(n), &self))
+            }
+        }
+
+        deserializer.deserialize_u64(UintVisitor)
+    }
+}
+
+/// An address as text; empty text is none.
+struct Address(Option<IpAddr>);
+
+impl<'de> Deserialize<'de> for Address {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        if text.is_empty() {
+            return Ok(Self(None));
+        }
+        match text.parse() {
+            Ok(address) => Ok(Self(Some(address))),
+            Err(_) => Err(D::Error::custom(format_args!("invalid IP address: {text:?}"))),
+        }
+    }
+}
+
+/// Refuses a kept value that nests deeper than any reader of it would take.
+pub(crate) fn check_nesting<E: Error>(value: &RawJson) -> Result<(), E> {
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    for byte in value.as_str().bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'[' | b'{' if !in_string => {
+                depth += 1;
+                if depth > MAX_NESTING {
+                    return Err(E::custom(format_args!("nested deeper than {MAX_NESTING} levels")));
+                }
+            }
+            b']' | b'}' if !in_string => depth -= 1,
+            _ => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,210 @@
+//! Values kept as the text they came in.
+
+use std::fmt;
+
+use serde::de::{DeserializeOwned, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+/// A JSON value kept as text: numbers keep their digits, objects their order.
+///
+/// ```
+/// use cni_types::RawJson;
+/// let raw = RawJson::new(&serde_json::json!({"a": [1, 2]}))?;
+/// assert_eq!(raw.as_str(), r#"{"a":[1,2]}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RawJson(Box<RawValue>);
+
+impl RawJson {
+    /// The value as JSON text.
+    ///
+    /// # Errors
+    ///
+    /// When the value has no JSON form, such as a map whose keys are no strings.
+    pub fn new(value: &impl Serialize) -> Result<Self, serde_json::Error> {
+        serde_json::value::to_raw_value(value).map(Self)
+    }
+
+    /// Takes over text that is JSON.
+    ///
+    /// # Errors
+    ///
+    /// When it is not.
+    pub fn parse(text: impl Into<String>) -> Result<Self, serde_json::Error> {
+        RawValue::from_string(text.into()).map(Self)
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        self.0.get()
+    }
+
+    /// Decodes the value.
+    ///
+    /// # Errors
+    ///
+    /// When it is not what was expected.
+    pub fn decode<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        serde_json::from_str(self.as_str())
+    }
+}
+
+impl PartialEq for RawJson {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for RawJson {}
+
+impl fmt::Display for RawJson {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Keys of an object that this crate does not know, in the order they came, with their values as text.
+///
+/// Also any object whose keys are all of that kind: it reads and prints itself as one.
+///
+/// In a result they survive decoding and encoding within one layout. When a result is converted to another layout they are set
+/// aside, since that layout may give the same key another meaning, and come back when the result returns to theirs.
+///
+/// ```
+/// use cni_types::ExtraKeys;
+/// let mut extra = ExtraKeys::default();
+/// extra.insert("example.com/id", &12345678901234567890_u64)?;
+/// assert_eq!(extra.find("example.com/id").unwrap().as_str(), "12345678901234567890");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct ExtraKeys {
+    entries: Vec<(String, RawJson)>,
+    /// What belongs to another layout.
+    aside: Option<Box<Aside>>,
+}
+
+/// Keys that wait for their layout to come back.
+#[derive(Clone, PartialEq, Eq)]
+struct Aside {
+    layout: Layout,
+    entries: Vec<(String, RawJson)>,
+}
+
+/// The shapes that results have had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// `ip4` and `ip6`: 0.1.0 and 0.2.0.
+    V020,
+    /// `ips` with `version`: 0.3.0 to 0.4.0.
+    V040,
+    /// 1.0.0 and later.
+    V100,
+}
+
+impl ExtraKeys {
+    /// The value of a key, spelt exactly so.
+    pub fn find(&self, key: &str) -> Option<&RawJson> {
+        self.entries.iter().find(|(name, _)| name == key).map(|(_, value)| value)
+    }
+
+    /// The keys and values, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &RawJson)> {
+        self.entries.iter().map(|(key, value)| (key.as_str(), value))
+    }
+
+    /// Sets a key, in its old place if it was there.
+    ///
+    /// # Errors
+    ///
+    /// When the value has no JSON form.
+    pub fn insert(
+        &mut self,
+        key: impl Into<String>,
+        value: &impl Serialize,
+    ) -> Result<(), serde_json::Error> {
+        self.insert_raw(key.into(), RawJson::new(value)?);
+        Ok(())
+    }
+
+    /// Sets a key to JSON text, in its old place if it was there.
+    pub fn insert_raw(&mut self, key: String, value: RawJson) {
+        match self.entries.iter_mut().find(|(name, _)| *name == key) {
+            Some(entry) => entry.1 = value,
+            None => self.entries.push((key, value)),
+        }
+    }
+
+    /// Removes a key and gives its value back.
+    pub fn remove(&mut self, key: &str) -> Option<RawJson> {
+        let at = self.entries.iter().position(|(name, _)| name == key)?;
+        Some(self.entries.remove(at).1)
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Sets the keys of one layout aside and brings back those of the other.
+    pub(crate) fn moved(mut self, from: Layout, to: Layout) -> Self {
+        let back = match self.aside.take() {
+            Some(aside) if aside.layout == to => aside.entries,
+            aside => {
+                self.aside = aside;
+                Vec::new()
+            }
+        };
+        if !self.entries.is_empty() {
+            self.aside = Some(Box::new(Aside { layout: from, entries: self.entries }));
+        }
+        self.entries = back;
+        self
+    }
+}
+
+impl Serialize for ExtraKeys {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
+    }
+}
+
+impl<'de> Deserialize<'de> for ExtraKeys {
+    /// Reads a whole object: every key is unknown.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ObjectVisitor;
+
+        impl<'de> Visitor<'de> for ObjectVisitor {
+            type Value = ExtraKeys;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ExtraKeys, A::Error> {
+                let mut keys = ExtraKeys::default();
+                while let Some((key, value)) = map.next_entry::<String, RawJson>()? {
+                    super::check_nesting::<A::Error>(&value)?;
+                    keys.insert_raw(key, value);
+                }
+                Ok(keys)
+            }
+        }
+
+        deserializer.deserialize_map(ObjectVisitor)
+    }
+}
+
+impl fmt::Debug for ExtraKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.entries.iter().map(|(key, value)| (key, value.as_str()))).finish()
+    }
+}
