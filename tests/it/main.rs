@@ -1,4 +1,5 @@
 //! The suites that need more than one package: conformance vectors, field cases, real kernels and real runtimes.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod runtimes;
 mod vectors;

@@ -1,0 +1,4 @@
+//! Plugins under the container runtimes of the field. One story for all; each module chooses plugins and a network.
+
+mod go_plugins;
+mod story;

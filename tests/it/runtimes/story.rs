@@ -1,0 +1,211 @@
+//! What every runtime must achieve with every set of plugins: containers that reach each other and the world, published
+//! ports that answer from everywhere, and nothing left when they are gone.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
+
+use cni_tests::bins::Plugin;
+use cni_tests::netns::Neighbour;
+use cni_tests::private_host::{Footprint, HostCommand, PrivateHost};
+use cni_tests::runtimes::{Container, Runtime, SERVICE};
+use serde_json::{Value, json};
+
+/// The host's port that the story publishes.
+const PORT: u16 = 8080;
+
+/// How long a service may take until it listens.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// An address family with the story's subnet in it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Family {
+    V4,
+    V6,
+}
+
+impl Family {
+    fn subnet(self) -> &'static str {
+        match self {
+            Self::V4 => "10.244.1.0/24",
+            Self::V6 => "fd00:244:1::/64",
+        }
+    }
+
+    fn gateway(self) -> &'static str {
+        match self {
+            Self::V4 => "10.244.1.1",
+            Self::V6 => "fd00:244:1::1",
+        }
+    }
+
+    fn everything(self) -> &'static str {
+        match self {
+            Self::V4 => "0.0.0.0/0",
+            Self::V6 => "::/0",
+        }
+    }
+
+    /// Picks from a pair of addresses, version 4 first.
+    fn of<'a>(self, pair: &[&'a str; 2]) -> &'a str {
+        pair[self as usize]
+    }
+
+    /// The options of `ip` and the words in its output.
+    fn ip_words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::V4 => ("-4", "inet"),
+            Self::V6 => ("-6", "inet6"),
+        }
+    }
+
+    fn ping(self) -> &'static str {
+        match self {
+            Self::V4 => "ping",
+            Self::V6 => "ping6",
+        }
+    }
+}
+
+/// The network `mynet`: a bridge with addresses of `families` that is the gateway and masquerades, and published ports;
+/// `chained` plugins run in between.
+pub(super) fn network(families: &[Family], chained: &[Value]) -> Value {
+    let ranges: Vec<Value> = families.iter().map(|family| json!([{"subnet": family.subnet()}])).collect();
+    let routes: Vec<Value> = families.iter().map(|family| json!({"dst": family.everything()})).collect();
+    let mut plugins = vec![json!({
+        "type": "bridge", "bridge": "cni0", "isGateway": true, "ipMasq": true, "hairpinMode": true,
+        "ipam": {"type": "host-local", "ranges": ranges, "routes": routes},
+    })];
+    plugins.extend_from_slice(chained);
+    plugins.push(json!({"type": "portmap", "capabilities": {"portMappings": true}}));
+    json!({"cniVersion": "1.0.0", "name": "mynet", "plugins": plugins})
+}
+
+/// A host with `plugins` and the network `conflist` for the runtime `R`; `None` where the test is skipped.
+pub(super) fn host<R: Runtime>(plugins: &[Plugin], conflist: &Value) -> Option<PrivateHost> {
+    let host = PrivateHost::start(R::PROGRAMS, plugins)?;
+    host.add_network(conflist);
+    Some(host)
+}
+
+/// Tells the story with runtime `R`.
+pub(super) fn tell<R: Runtime>(plugins: &[Plugin], families: &[Family], chained: &[Value]) {
+    let conflist = network(families, chained);
+    let Some(host) = host::<R>(plugins, &conflist) else { return };
+    let neighbour = host.neighbour();
+    let mut runtime = R::start(host.clone(), "mynet");
+    runtime.run(&Container::named("c1").publish(PORT)).unwrap();
+    runtime.run(&Container::named("c2")).unwrap();
+
+    for &family in families {
+        let (one, two) = (address(&runtime, "c1", family), address(&runtime, "c2", family));
+        assert_ne!(one, two);
+        for (name, other) in [("c1", two), ("c2", one)] {
+            assert_default_route(&runtime, name, family);
+            for target in [other.to_string().as_str(), family.gateway(), family.of(&Neighbour::ITSELF)] {
+                assert_pings(&runtime, name, family, target);
+            }
+        }
+        assert_published(&runtime, &neighbour, family);
+    }
+
+    runtime.remove("c1").unwrap();
+    for &family in families {
+        assert_pings(&runtime, "c2", family, family.gateway());
+        let published = family.of(&Neighbour::HOST);
+        assert_refused(neighbour.netns.command(&dial(published, PORT)));
+        assert_refused(host.command(dial(published, PORT)));
+    }
+    runtime.remove("c2").unwrap();
+    if plugins.contains(&Plugin::Go("bridge")) && !R::DEL_HAS_NETNS {
+        assert_only_masquerade_left(&host);
+    } else {
+        host.assert_clean();
+    }
+}
+
+/// Go's bridge looks into the namespace for the addresses whose masquerade it ends; with none given, the rules stay.
+fn assert_only_masquerade_left(host: &PrivateHost) {
+    let footprint = host.footprint();
+    let is_masquerade = |rule: &String| {
+        rule.ends_with("-j MASQUERADE")
+            || rule.ends_with("-j ACCEPT")
+            || rule.contains("POSTROUTING -s")
+            || rule.starts_with(':')
+    };
+    assert!(!footprint.rules.is_empty() && footprint.rules.iter().all(is_masquerade), "{footprint:#?}");
+    assert_eq!(Footprint { rules: BTreeSet::new(), ..footprint }, Footprint::default());
+}
+
+/// The container's address, which is the only one of global scope in the family and lies in the network's subnet.
+pub(super) fn address<R: Runtime>(runtime: &R, name: &str, family: Family) -> IpAddr {
+    let (option, word) = family.ip_words();
+    let ran = runtime.exec(name, &["ip", option, "-o", "addr", "show", "dev", "eth0", "scope", "global"]);
+    let words: Vec<&str> = ran.stdout.split_whitespace().collect();
+    let addresses: Vec<&str> = words.windows(2).filter(|pair| pair[0] == word).map(|pair| pair[1]).collect();
+    let [address] = addresses[..] else { panic!("{name} should have one address: {ran}") };
+
+    let (subnet, length) = family.subnet().split_once('/').unwrap();
+    let (ip, own_length) = address.split_once('/').unwrap();
+    assert!(ip.starts_with(subnet.trim_end_matches('0').trim_end_matches(':')), "{ip} is not in {subnet}");
+    assert_eq!(own_length, length);
+    ip.parse().unwrap()
+}
+
+fn assert_default_route<R: Runtime>(runtime: &R, name: &str, family: Family) {
+    let ran = runtime.exec(name, &["ip", family.ip_words().0, "route"]);
+    let expected = format!("default via {} dev eth0", family.gateway());
+    assert!(ran.stdout.contains(&expected), "{name} has no {expected:?}: {ran}");
+}
+
+fn assert_pings<R: Runtime>(runtime: &R, name: &str, family: Family, target: &str) {
+    // Several tries: the first packet may be lost to neighbour discovery.
+    let ran = runtime.exec(name, &[family.ping(), "-c", "1", "-w", "10", target]);
+    assert!(ran.success(), "{name} does not reach {target}: {ran}");
+}
+
+/// The published port answers for the host itself, another machine, another container, and the container itself.
+fn assert_published<R: Runtime>(runtime: &R, neighbour: &Neighbour, family: Family) {
+    let published = dial(family.of(&Neighbour::HOST), PORT);
+    let host = runtime.host();
+    assert_answers("the host", || host.command(published));
+    assert_answers("another machine", || neighbour.netns.command(&published));
+    if matches!(family, Family::V4) {
+        assert_answers("the host by loopback", || host.command(dial("127.0.0.1", PORT)));
+    }
+    for name in ["c2", "c1"] {
+        let ran = runtime.exec(name, &published[1..]);
+        assert!(ran.stdout.trim() == "c1", "the published port does not answer {name}: {ran}");
+    }
+    let direct = address(runtime, "c1", family).to_string();
+    let ran = runtime.exec("c2", &dial(&direct, SERVICE)[1..]);
+    assert!(ran.stdout.trim() == "c1", "the service does not answer: {ran}");
+}
+
+/// The words to open a TCP connection and print what comes. `nc` knows no port but as a word, so the ports are constants.
+fn dial(address: &str, port: u16) -> [&str; 6] {
+    let port = match port {
+        PORT => "8080",
+        SERVICE => "80",
+        _ => unreachable!("the story knows two ports"),
+    };
+    ["busybox", "nc", "-w", "5", address, port]
+}
+
+/// Asks until the service listens: runtimes return when its process has started.
+fn assert_answers(who: &str, command: impl Fn() -> HostCommand) {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let ran = command().attempt();
+        if ran.stdout.trim() == "c1" {
+            return;
+        }
+        assert!(Instant::now() < deadline, "the published port does not answer {who}: {ran}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn assert_refused(command: HostCommand) {
+    let ran = command.attempt();
+    assert!(ran.stdout.is_empty() && !ran.success(), "the port is still published: {ran}");
+}

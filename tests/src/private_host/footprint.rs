@@ -1,0 +1,132 @@
+//! What attachments leave on a host while they exist, and must not leave behind when they are gone. Permanent things are
+//! left out, since plugins keep them on purpose: bridges, the firewall's shared chains, lock files, the last address.
+
+use std::collections::BTreeSet;
+
+use super::PrivateHost;
+
+/// The traces of attachments on a host; empty when all of them are gone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Footprint {
+    /// The host's ends of virtual Ethernet pairs, but not those that a test made for itself.
+    pub links: BTreeSet<String>,
+    /// Network namespaces, but not those that a test made for itself.
+    pub namespaces: BTreeSet<String>,
+    /// Files of address reservations.
+    pub reservations: BTreeSet<String>,
+    /// Files of cached results.
+    pub results: BTreeSet<String>,
+    /// Firewall rules and chains that belong to one attachment.
+    pub rules: BTreeSet<String>,
+}
+
+impl Footprint {
+    fn of(host: &PrivateHost) -> Self {
+        let lines =
+            |words: &[&str]| -> Vec<String> { host.run(words).stdout.lines().map(str::to_owned).collect() };
+        // A directory that does not exist holds nothing.
+        let files = |dir: &str| -> Vec<String> {
+            let found = host.command(["find", dir, "-type", "f"]).attempt();
+            found.stdout.lines().map(str::to_owned).collect()
+        };
+        let mut rules = BTreeSet::new();
+        for save in ["iptables-save", "ip6tables-save"] {
+            rules.extend(lines(&[save]).into_iter().filter(|line| is_iptables_rule_of_attachment(line)));
+        }
+        rules.extend(
+            lines(&["nft", "list", "ruleset"]).into_iter().filter(|line| is_nft_rule_of_attachment(line)),
+        );
+        Self {
+            links: lines(&["ip", "-o", "link", "show", "type", "veth"])
+                .into_iter()
+                .filter(|line| !line.contains(&format!(" {}", crate::netns::PREFIX)))
+                .collect(),
+            namespaces: lines(&["ip", "netns", "list"])
+                .into_iter()
+                .filter(|line| !line.starts_with(crate::netns::PREFIX))
+                .collect(),
+            reservations: files("/var/lib/cni/networks")
+                .into_iter()
+                .filter(|path| is_reservation(path))
+                .collect(),
+            results: files("/var/lib/cni/results").into_iter().collect(),
+            rules,
+        }
+    }
+}
+
+impl PrivateHost {
+    /// The traces of attachments that are on the host now.
+    ///
+    /// # Panics
+    ///
+    /// If the tools to look (`ip`, `iptables-save`, `ip6tables-save`, `nft`) cannot be run.
+    #[must_use]
+    pub fn footprint(&self) -> Footprint {
+        Footprint::of(self)
+    }
+
+    /// Asserts that no attachment has left anything behind.
+    ///
+    /// # Panics
+    ///
+    /// If one has.
+    pub fn assert_clean(&self) {
+        assert_eq!(self.footprint(), Footprint::default(), "attachments left something behind");
+    }
+}
+
+/// Plugins name a chain of one attachment `CNI-` or `CNI-DN-` and part of a hash, shared ones in words; a rule in a shared
+/// chain says in its comment whom it is for.
+fn is_iptables_rule_of_attachment(line: &str) -> bool {
+    let of_chain = line.split_whitespace().any(|word| {
+        let name = word.trim_start_matches(':');
+        let hash = name.strip_prefix("CNI-DN-").or_else(|| name.strip_prefix("CNI-SN-"));
+        let hash = hash.or_else(|| name.strip_prefix("CNI-"));
+        hash.is_some_and(|hash| hash.len() >= 16 && hash.bytes().all(|b| b.is_ascii_hexdigit()))
+    });
+    of_chain || line.contains("id: ")
+}
+
+/// In nft tables of plugins a rule of one attachment has a comment with its ID.
+fn is_nft_rule_of_attachment(line: &str) -> bool {
+    line.contains("comment \"") && line.contains("id: ")
+}
+
+fn is_reservation(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    // An address; neither `lock` nor `last_reserved_ip.0` nor an index beside the network's directory.
+    name.parse::<std::net::IpAddr>().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tells_rules_of_attachments_from_permanent_ones() {
+        for line in [
+            ":CNI-3255ef81b3a2554b2fa5f6cc - [0:0]",
+            "-A CNI-DN-0db31fd6de7aa3b2c0f44 -p tcp -m tcp --dport 8080 -j DNAT --to-destination 10.244.1.2:80",
+            r#"-A CNI-HOSTPORT-DNAT -m comment --comment "dnat name: \"mynet\" id: \"c1\"" -j CNI-DN-0db31fd6de7aa3b2c0f44"#,
+        ] {
+            assert!(is_iptables_rule_of_attachment(line), "{line}");
+        }
+        for line in [
+            ":CNI-HOSTPORT-DNAT - [0:0]",
+            "-A PREROUTING -m addrtype --dst-type LOCAL -j CNI-HOSTPORT-DNAT",
+            r#"-A POSTROUTING -m comment --comment "CNI portfwd requiring masquerade" -j CNI-HOSTPORT-MASQ"#,
+        ] {
+            assert!(!is_iptables_rule_of_attachment(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn tells_reservations_from_other_files() {
+        assert!(is_reservation("/var/lib/cni/networks/mynet/10.244.1.2"));
+        assert!(is_reservation("/var/lib/cni/networks/mynet/fd00:1::2"));
+        assert!(!is_reservation("/var/lib/cni/networks/mynet/lock"));
+        assert!(!is_reservation("/var/lib/cni/networks/mynet/last_reserved_ip.0"));
+        assert!(!is_reservation("/var/lib/cni/networks/.mynet.idx"));
+    }
+}
