@@ -1,5 +1,6 @@
 //! The suites that need more than one package: conformance vectors, field cases, real kernels and real runtimes.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod private_host;
 mod runtimes;
 mod vectors;
