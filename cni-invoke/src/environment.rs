@@ -1,0 +1,77 @@
+//! A process environment as a value: no key twice, in a fixed order.
+//!
+//! Which variables a plugin gets is decided in `Parameters`; this is only the container, and the single place
+//! that reads the process's own environment.
+
+use std::ffi::{OsStr, OsString};
+
+/// Environment variables, each once.
+///
+/// ```
+/// use cni_invoke::Environment;
+///
+/// let mut environment: Environment = [("PATH", "/bin"), ("CNI_IFNAME", "old"), ("PATH", "/usr/bin")].into_iter().collect();
+/// environment.set("CNI_IFNAME", "eth0");
+/// assert_eq!(environment.find("PATH").unwrap(), "/usr/bin");
+/// assert_eq!(environment.iter().count(), 2);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Environment {
+    // A few dozen variables at most: a scan is quicker than hashing, and order is kept.
+    variables: Vec<(OsString, OsString)>,
+}
+
+impl Environment {
+    /// No variables.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The variables of this process, as they are now. Nothing else in this crate reads them.
+    pub fn of_this_process() -> Self {
+        std::env::vars_os().collect()
+    }
+
+    /// Sets a variable, whatever it was before.
+    pub fn set(&mut self, name: impl Into<OsString>, value: impl Into<OsString>) {
+        let (name, value) = (name.into(), value.into());
+        match self.variables.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, old)) => *old = value,
+            None => self.variables.push((name, value)),
+        }
+    }
+
+    /// Removes a variable.
+    pub fn remove(&mut self, name: impl AsRef<OsStr>) {
+        let name = name.as_ref();
+        self.variables.retain(|(known, _)| known != name);
+    }
+
+    /// The value of a variable.
+    pub fn find(&self, name: impl AsRef<OsStr>) -> Option<&OsStr> {
+        let name = name.as_ref();
+        self.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
+    }
+
+    /// The variables, in the order in which they were first set.
+    pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        self.variables.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+    }
+}
+
+impl<N: Into<OsString>, V: Into<OsString>> FromIterator<(N, V)> for Environment {
+    /// Of a name that stands twice, the last value counts.
+    fn from_iter<I: IntoIterator<Item = (N, V)>>(variables: I) -> Self {
+        let mut environment = Self::new();
+        environment.extend(variables);
+        environment
+    }
+}
+
+impl<N: Into<OsString>, V: Into<OsString>> Extend<(N, V)> for Environment {
+    fn extend<I: IntoIterator<Item = (N, V)>>(&mut self, variables: I) {
+        for (name, value) in variables {
+            self.set(name, value);
+        }
+    }
+}
