@@ -3,8 +3,9 @@
 use std::net::IpAddr;
 
 use ipnetwork::IpNetwork;
-use netlink_packet_route::RouteNetlinkMessage;
-use netlink_packet_route::address::{AddressAttribute, AddressMessage};
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
+use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 
 use super::{Handle, Link};
 use crate::error::{Error, Result};
@@ -29,6 +30,79 @@ pub struct Address {
     pub scope: AddressScope,
     /// `IFA_F_*` flags; see [`is_tentative`](Self::is_tentative).
     pub flags: AddressFlags,
+}
+
+/// An address to give to a link, for [`Handle::add_address`].
+///
+/// ```no_run
+/// # use plugin_support::netlink::{Handle, NewAddress};
+/// # let netlink = Handle::open()?;
+/// let address: ipnetwork::IpNetwork = "10.1.0.5/16".parse().expect("an address with a prefix");
+/// netlink.add_address(&netlink.link("eth0")?, &NewAddress::new(address))?;
+/// # Ok::<(), plugin_support::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct NewAddress {
+    network: IpNetwork,
+    broadcast: bool,
+    scope: AddressScope,
+    flags: AddressFlags,
+}
+
+impl NewAddress {
+    /// An address with the prefix length of its network, valid everywhere. An IPv4 address with a prefix below 31 bits
+    /// gets the network's broadcast address, as Go's library sets it.
+    pub fn new(network: impl Into<IpNetwork>) -> Self {
+        Self {
+            network: network.into(),
+            broadcast: true,
+            scope: AddressScope::Universe,
+            flags: AddressFlags::empty(),
+        }
+    }
+
+    /// IPv6: skips duplicate address detection, so that the address can be used at once.
+    pub fn no_dad(mut self) -> Self {
+        self.flags |= AddressFlags::Nodad;
+        self
+    }
+
+    /// Makes no route to the network.
+    pub fn no_prefix_route(mut self) -> Self {
+        self.flags |= AddressFlags::Noprefixroute;
+        self
+    }
+
+    /// IPv4: sets no broadcast address.
+    pub fn no_broadcast(mut self) -> Self {
+        self.broadcast = false;
+        self
+    }
+
+    /// How far the address is valid.
+    pub fn scope(mut self, scope: AddressScope) -> Self {
+        self.scope = scope;
+        self
+    }
+
+    fn message(&self, link: &Link) -> AddressMessage {
+        let mut message = message(link, self.network);
+        message.header.scope = self.scope;
+        if !self.flags.is_empty() {
+            // The header has room for the first eight; kernels before 3.14 know no others.
+            let low = u8::try_from(self.flags.bits() & 0xff).unwrap_or_default();
+            message.header.flags = AddressHeaderFlags::from_bits_retain(low);
+            message.attributes.push(AddressAttribute::Flags(self.flags));
+        }
+        match self.network {
+            IpNetwork::V4(network) if self.broadcast && network.prefix() < 31 => {
+                message.attributes.push(AddressAttribute::Broadcast(network.broadcast()));
+            }
+            _ => {}
+        }
+        message
+    }
 }
 
 impl Address {
@@ -99,4 +173,52 @@ impl Handle {
             })
             .collect()
     }
+
+    /// Gives an address to a link.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::is_exists`] is true if the link has it already.
+    pub fn add_address(&self, link: &Link, address: &NewAddress) -> Result<()> {
+        self.new_address(link, address, NLM_F_CREATE | NLM_F_EXCL)
+    }
+
+    /// Gives an address to a link, or changes the settings of the one it has.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel refuses.
+    pub fn replace_address(&self, link: &Link, address: &NewAddress) -> Result<()> {
+        self.new_address(link, address, NLM_F_CREATE | NLM_F_REPLACE)
+    }
+
+    /// Takes an address away from a link. The kernel takes the routes of its network along.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::is_not_found`] is true if the link does not have it, with this prefix length.
+    pub fn delete_address(&self, link: &Link, network: impl Into<IpNetwork>) -> Result<()> {
+        let network = network.into();
+        self.request(&RouteNetlinkMessage::DelAddress(message(link, network)), 0, || {
+            format!("failed to delete address {network} from {link}")
+        })?;
+        Ok(())
+    }
+
+    fn new_address(&self, link: &Link, address: &NewAddress, flags: u16) -> Result<()> {
+        self.request(&RouteNetlinkMessage::NewAddress(address.message(link)), flags, || {
+            format!("failed to add address {} to {link}", address.network)
+        })?;
+        Ok(())
+    }
+}
+
+/// What names an address.
+fn message(link: &Link, network: IpNetwork) -> AddressMessage {
+    let mut message = AddressMessage::default();
+    message.header.family = if network.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
+    message.header.prefix_len = network.prefix();
+    message.header.index = link.index;
+    message.attributes = vec![AddressAttribute::Local(network.ip()), AddressAttribute::Address(network.ip())];
+    message
 }

@@ -5,6 +5,8 @@
 
 mod addr;
 mod link;
+mod neigh;
+mod route;
 mod socket;
 
 use netlink_packet_core::{NetlinkSerializable, ParseableParametrized};
@@ -14,8 +16,13 @@ use netlink_sys::protocols::NETLINK_ROUTE;
 use self::socket::{Failure, Reply, Socket};
 use crate::error::{Errno, Error, Result};
 
-pub use self::addr::{Address, AddressFlags, AddressScope};
-pub use self::link::{BridgePort, Link, LinkChange, LinkDetails, LinkFlags, MacvlanMode, OperState};
+pub use self::addr::{Address, AddressFlags, AddressScope, NewAddress};
+pub use self::link::{
+    BridgeOptions, BridgePort, BridgeVlan, IpvlanMode, Link, LinkChange, LinkDetails, LinkFlags, LinkKind,
+    MacvlanMode, NewLink, OperState, Peer, PortOptions,
+};
+pub use self::neigh::{Neighbour, NeighbourState};
+pub use self::route::{MAIN_TABLE, NextHop, Route, RouteFilter, RouteProtocol, RouteScope, RouteType};
 
 /// A route-netlink connection to one network namespace, for one thread at a time.
 #[derive(Debug)]

@@ -3,5 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod addr;
+mod create;
 mod link;
+mod neigh;
 mod netns;
+mod route;

@@ -1,6 +1,8 @@
 //! Links as the kernel shows them: what is read, found and deleted. What can be changed is in the modules below.
 
+mod bridge;
 mod change;
+mod create;
 
 use std::fmt;
 
@@ -14,7 +16,9 @@ use super::Handle;
 use crate::error::{Error, Result};
 use crate::mac::Mac;
 
+pub use self::bridge::{BridgeOptions, BridgeVlan, PortOptions};
 pub use self::change::LinkChange;
+pub use self::create::{IpvlanMode, LinkKind, NewLink, Peer};
 pub use netlink_packet_route::link::{LinkFlags, MacVlanMode as MacvlanMode, State as OperState};
 
 /// The longest interface name, `IFNAMSIZ` less the final zero.
