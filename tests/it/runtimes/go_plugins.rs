@@ -24,6 +24,21 @@ fn cri() {
 }
 
 #[test]
+fn podman_add_fails() {
+    story::tell_of_failure::<Podman>(&[&PLUGINS[..], &[Go("tuning")]].concat());
+}
+
+#[test]
+fn ctr_add_fails() {
+    story::tell_of_failure::<Ctr>(&[&PLUGINS[..], &[Go("tuning")]].concat());
+}
+
+#[test]
+fn cri_add_fails() {
+    story::tell_of_failure::<Cri>(&[&PLUGINS[..], &[Go("tuning")]].concat());
+}
+
+#[test]
 fn podman_dual_stack() {
     story::tell::<Podman>(&PLUGINS, &[Family::V4, Family::V6], &[]);
 }

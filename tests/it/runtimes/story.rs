@@ -14,6 +14,9 @@ use serde_json::{Value, json};
 /// The host's port that the story publishes.
 const PORT: u16 = 8080;
 
+/// Where the `tuning` plugin keeps what it changed; ADD needs it, DEL does not.
+const TUNING_DIR: &str = "/run/test-tuning";
+
 /// How long a service may take until it listens.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -117,8 +120,32 @@ pub(super) fn tell<R: Runtime>(plugins: &[Plugin], families: &[Family], chained:
         assert_refused(host.command(dial(published, PORT)));
     }
     runtime.remove("c2").unwrap();
+    assert_nothing_left::<R>(&host, plugins);
+}
+
+/// Tells of a container whose ADD fails at the chain's second plugin, when the first has connected it: the runtime says why,
+/// nothing stays, and when the cause is gone, the next container gets on the network.
+pub(super) fn tell_of_failure<R: Runtime>(plugins: &[Plugin]) {
+    let tuning = json!({"type": "tuning", "mtu": 1400, "dataDir": TUNING_DIR});
+    let Some(host) = host::<R>(plugins, &network(&[Family::V4], &[tuning])) else { return };
+    let mut runtime = R::start(host.clone(), "mynet");
+
+    // A file in the directory's place.
+    host.run(["touch", TUNING_DIR]);
+    let error = runtime.run(&Container::named("c1").publish(PORT)).unwrap_err();
+    assert!(error.contains(TUNING_DIR), "{error}");
+    assert_nothing_left::<R>(&host, plugins);
+
+    host.run(["rm", TUNING_DIR]);
+    runtime.run(&Container::named("c2").publish(PORT)).unwrap();
+    assert_pings(&runtime, "c2", Family::V4, Family::V4.gateway());
+    runtime.remove("c2").unwrap();
+    assert_nothing_left::<R>(&host, plugins);
+}
+
+fn assert_nothing_left<R: Runtime>(host: &PrivateHost, plugins: &[Plugin]) {
     if plugins.contains(&Plugin::Go("bridge")) && !R::DEL_HAS_NETNS {
-        assert_only_masquerade_left(&host);
+        assert_only_masquerade_left(host);
     } else {
         host.assert_clean();
     }

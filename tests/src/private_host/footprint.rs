@@ -2,6 +2,7 @@
 //! left out, since plugins keep them on purpose: bridges, the firewall's shared chains, lock files, the last address.
 
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 use super::PrivateHost;
 
@@ -55,15 +56,26 @@ impl Footprint {
     }
 }
 
+/// How long the kernel may take to remove the links of a namespace that is gone: it does so in the background.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 impl PrivateHost {
-    /// The traces of attachments that are on the host now.
+    /// The traces of attachments that are on the host. Where there are links, this waits a while for them to vanish:
+    /// it is for the end of a test.
     ///
     /// # Panics
     ///
     /// If the tools to look (`ip`, `iptables-save`, `ip6tables-save`, `nft`) cannot be run.
     #[must_use]
     pub fn footprint(&self) -> Footprint {
-        Footprint::of(self)
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let footprint = Footprint::of(self);
+            if footprint.links.is_empty() || Instant::now() > deadline {
+                return footprint;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
     }
 
     /// Asserts that no attachment has left anything behind.

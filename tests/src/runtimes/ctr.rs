@@ -50,7 +50,12 @@ impl Runtime for Ctr {
         let line = client.next_line();
         self.host.add_network(&conflist);
         if line.is_none() {
-            return Err(client.wait().to_string());
+            let why = client.wait().to_string();
+            // The client runs DEL and leaves the container, whose process waits to be started.
+            for words in [&["task", "delete", "--force", name][..], &["container", "delete", name]] {
+                self.containerd.ctr(self.host.id(), words).attempt();
+            }
+            return Err(why);
         }
         self.running.insert(name.clone(), client);
         Ok(())
