@@ -71,7 +71,7 @@ impl PluginInfo {
         let cni_version = found.cni_version.ok_or_else(|| missing("cniVersion"))?;
         let supported_versions = match found.supported_versions {
             Some(list) if !list.is_empty() => list,
-            None if cni_version == "0.2.0" => vec!["0.1.0".to_owned(), "0.2.0".to_owned()],
+            _ if cni_version == "0.2.0" => vec!["0.1.0".to_owned(), "0.2.0".to_owned()],
             _ => return Err(missing("supportedVersions")),
         };
         Ok(Self { cni_version, supported_versions, extra: found.extra })
@@ -154,5 +154,23 @@ impl From<IncompatibleVersion> for ErrorObject {
     fn from(error: IncompatibleVersion) -> Self {
         Self::new(ErrorCode::INCOMPATIBLE_CNI_VERSION, "incompatible CNI versions")
             .with_details(error.details())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PluginInfo;
+
+    #[test]
+    fn only_a_reply_of_0_2_0_may_leave_the_list_out_or_empty() {
+        for reply in [r#"{"cniVersion":"0.2.0"}"#, r#"{"cniVersion":"0.2.0","supportedVersions":[]}"#] {
+            assert_eq!(PluginInfo::decode(reply.as_bytes()).unwrap().supported_versions, ["0.1.0", "0.2.0"]);
+        }
+        for reply in [r#"{"cniVersion":"1.0.0"}"#, r#"{"cniVersion":"1.0.0","supportedVersions":[]}"#] {
+            assert_eq!(
+                PluginInfo::decode(reply.as_bytes()).unwrap_err().message(),
+                "missing field supportedVersions"
+            );
+        }
     }
 }

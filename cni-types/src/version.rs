@@ -166,7 +166,8 @@ impl FromStr for VersionNumber {
         let not_a_version = || VersionError::NotAVersion(text.to_owned());
         let mut parts = text.split('.').map(|part| {
             let plain = part.bytes().all(|b| b.is_ascii_digit()) && (part == "0" || !part.starts_with('0'));
-            if plain { part.parse().ok() } else { None }
+            // No larger than what Go's signed parts hold, so that both know the same numbers.
+            if plain { part.parse::<i64>().ok().and_then(|number| u64::try_from(number).ok()) } else { None }
         });
         let mut next = || parts.next().flatten().ok_or_else(not_a_version);
         let number = Self { major: next()?, minor: next()?, micro: next()? };

@@ -10,7 +10,7 @@ use super::gc::{Attachment, Attachments, VALID_ATTACHMENTS, VALID_ATTACHMENTS_OL
 use crate::error::DecodeError;
 use crate::names::InvalidName;
 use crate::result::VersionedResult;
-use crate::wire::{self, ExtraKeys, Object, OptRaw, OptText, OptValue, wire_object};
+use crate::wire::{self, ExtraKeys, Object, OptRaw, OptText, OptValue, Switches, wire_object};
 use crate::{CniVersion, Dns, NetworkName, PluginType, RawJson, VersionError};
 
 /// What this is, in messages.
@@ -64,7 +64,7 @@ wire_object! {
         "cniVersion" => cni_version: OptText,
         "name" => name: OptText,
         "type" => plugin_type: OptText,
-        "capabilities" => capabilities: OptValue<BTreeMap<String, bool>>,
+        "capabilities" => capabilities: Switches,
         "ipam" => ipam: OptValue<Ipam>,
         "dns" => dns: Object<Dns>,
         "args" => args: OptRaw,
@@ -195,5 +195,16 @@ impl PluginConfig {
         let Some(raw) = &self.runtime_config else { return Ok(capability::Values::default()) };
         let bytes = raw.as_str().as_bytes();
         wire::decode(WHAT, bytes).map_err(|error| error.within(WHAT, "runtimeConfig", bytes, bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PluginConfig;
+
+    #[test]
+    fn a_capability_that_is_null_is_not_wanted() {
+        let config = PluginConfig::decode(br#"{"capabilities":{"a":null,"b":true,"c":false}}"#).unwrap();
+        assert_eq!(config.wanted_capabilities().collect::<Vec<_>>(), ["b"]);
     }
 }

@@ -4,8 +4,8 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::convert::{ConversionError, layout_of, to_v020};
 use super::{AddResult, v020, v040};
-use crate::error::DecodeError;
-use crate::wire::{self, Layout};
+use crate::error::{DecodeError, ErrorObject};
+use crate::wire::{self, ExtraKeys, Layout};
 use crate::{CniVersion, VersionError};
 
 /// A result in the version it was printed in, or is to be printed in.
@@ -46,7 +46,7 @@ impl VersionedResult {
     ///
     /// # Errors
     ///
-    /// When the bytes are no JSON object, the version is no released one, or the body does not fit it.
+    /// When the bytes are no JSON object, the version is no released one, the body does not fit it, or it is an error object.
     #[doc(alias = "CreateFromBytes")]
     pub fn decode(json: &[u8]) -> Result<Self, DecodeError> {
         Self::decode_with_default(CniVersion::WHEN_ABSENT, json)
@@ -168,16 +168,19 @@ impl VersionedResult {
             Layout::V020 => {
                 let mut body: Box<v020::Result> = decode_or_empty(json)?;
                 let declared = body.declared.take();
+                refuse_error_object(&mut *body, |body| &mut body.extra, json)?;
                 (Body::V020(body), declared)
             }
             Layout::V040 => {
                 let mut body: Box<v040::Result> = decode_or_empty(json)?;
                 let declared = body.declared.take();
+                refuse_error_object(&mut *body, |body| &mut body.extra, json)?;
                 (Body::V040(body), declared)
             }
             Layout::V100 => {
                 let mut body: Box<AddResult> = decode_or_empty(json)?;
                 let declared = body.declared.take();
+                refuse_error_object(&mut *body, |body| &mut body.extra, json)?;
                 (Body::V100(body), declared)
             }
         };
@@ -224,6 +227,25 @@ fn known_version(text: &str) -> Result<CniVersion, DecodeError> {
     })
 }
 
+/// An error object has no key of a result, so it would pass for an empty one and hide the failure that it tells of.
+fn refuse_error_object<T: Default + PartialEq>(
+    body: &mut T,
+    extra: fn(&mut T) -> &mut ExtraKeys,
+    json: &[u8],
+) -> Result<(), DecodeError> {
+    let held = std::mem::take(extra(body));
+    let is_error = held.find("code").is_some() && held.find("msg").is_some() && *body == T::default();
+    *extra(body) = held;
+    if is_error && let Ok(object) = ErrorObject::decode(json) {
+        return Err(DecodeError::data(
+            "result",
+            "",
+            format!("expected a result, found an error object: {object}"),
+        ));
+    }
+    Ok(())
+}
+
 /// The version, if the document starts with it.
 fn guess_version(json: &[u8]) -> Option<CniVersion> {
     let rest = json.trim_ascii_start().strip_prefix(b"{")?.trim_ascii_start();
@@ -233,4 +255,21 @@ fn guess_version(json: &[u8]) -> Option<CniVersion> {
     CniVersion::ALL.into_iter().find(|version| {
         text.strip_prefix(version.as_str().as_bytes()).is_some_and(|rest| rest.starts_with(b"\""))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::VersionedResult;
+
+    #[test]
+    fn an_error_object_is_no_result_but_a_result_may_have_such_keys() {
+        for version in ["0.2.0", "0.4.0", "1.1.0"] {
+            let text = format!(r#"{{"cniVersion":"{version}","code":7,"msg":"boom","details":"d"}}"#);
+            let error = VersionedResult::decode(text.as_bytes()).unwrap_err();
+            assert_eq!(error.message(), "expected a result, found an error object: boom: d (code 7)");
+            let text = format!(r#"{{"cniVersion":"{version}","code":7,"msg":"m","dns":{{"domain":"d"}}}}"#);
+            assert!(VersionedResult::decode(text.as_bytes()).is_ok());
+        }
+        assert!(VersionedResult::decode(br#"{"code":7}"#).is_ok());
+    }
 }

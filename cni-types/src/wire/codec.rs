@@ -1,5 +1,6 @@
 //! What one value may be, when it is absent, and when it is not worth printing.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 use std::net::IpAddr;
@@ -82,6 +83,11 @@ codec!(
 codec!(
     /// An address whose empty text means absent.
     OptAddress, Option<IpAddr>, read Address, |Address(address)| address, skip Option::is_none
+);
+codec!(
+    /// Switches by name; `null` is off, as deployed readers have it.
+    Switches, Option<BTreeMap<String, bool>>, read BTreeMap<String, Option<bool>>,
+    |switches| Some(switches.into_iter().map(|(name, on)| (name, on.unwrap_or_default())).collect()), skip Option::is_none
 );
 codec!(
     /// Any value, kept as text.

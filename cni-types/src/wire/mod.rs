@@ -15,8 +15,8 @@ mod extra;
 mod object;
 
 pub(crate) use codec::{
-    Codec, Count, ListOf, Object, OptAddress, OptIndex, OptRaw, OptText, OptUint, OptValue, Required, Text,
-    TextIfAny, TextList, Uint64, Value, check_nesting,
+    Codec, Count, ListOf, Object, OptAddress, OptIndex, OptRaw, OptText, OptUint, OptValue, Required,
+    Switches, Text, TextIfAny, TextList, Uint64, Value, check_nesting,
 };
 pub(crate) use declared::declared_version;
 pub(crate) use extra::Layout;
