@@ -2,15 +2,21 @@
 //!
 //! | module | decides |
 //! | --- | --- |
-//! | [`netns`] | which namespace work runs in |
+//! | [`atomic`] | how a file comes to be as a whole |
+//! | [`lock`] | who may touch a store |
 //! | [`netlink`] | links, addresses and routes, over one synchronous request loop |
+//! | [`netns`] | which namespace work runs in |
+//! | [`sysctl`] | which file of `/proc/sys` a key means |
 //! | `testing` | feature `testing`: network namespaces for tests |
 //!
 //! Nothing here knows a CNI type: arguments and results are the kernel's, and [`Error`] says what was attempted on which
 //! link, address or path. A plugin turns it into its own error with `?` and adds what it was doing.
 
+pub mod atomic;
+pub mod lock;
 pub mod netlink;
 pub mod netns;
+pub mod sysctl;
 #[cfg(feature = "testing")]
 pub mod testing;
 

@@ -8,3 +8,4 @@ mod link;
 mod neigh;
 mod netns;
 mod route;
+mod sysctl;

@@ -1,0 +1,152 @@
+//! Files that are there as a whole or not at all, also after a power cut.
+//!
+//! The content goes to a temporary file beside the target, whose name starts with a dot; it is on disk before the
+//! target's name leads to it, and the name is on disk when the call returns.
+
+use std::fs::{File, Permissions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use tempfile::NamedTempFile;
+
+use crate::error::{Error, Result};
+
+/// Writes a file, in place of what is there. It has exactly this mode, whatever the umask.
+///
+/// ```
+/// # let dir = tempfile::tempdir()?;
+/// # let path = dir.path().join("state.json");
+/// plugin_support::atomic::write(&path, b"{}", 0o600)?;
+/// assert_eq!(std::fs::read(&path)?, b"{}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// If the directory does not exist or cannot be written to; the target is as it was then.
+pub fn write(path: impl AsRef<Path>, content: impl AsRef<[u8]>, mode: u32) -> Result<()> {
+    let path = path.as_ref();
+    store(path, content.as_ref(), mode, |file| file.persist(path).map_err(|error| error.error))
+        .map_err(|source| Error::io(format!("failed to write {path:?}"), source))
+}
+
+/// Writes a file unless there is one, and tells whether it did. Of several callers one succeeds.
+///
+/// # Errors
+///
+/// As [`write`].
+pub fn write_new(path: impl AsRef<Path>, content: impl AsRef<[u8]>, mode: u32) -> Result<bool> {
+    let path = path.as_ref();
+    let stored =
+        store(path, content.as_ref(), mode, |file| file.persist_noclobber(path).map_err(|error| error.error));
+    match stored {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(source) => Err(Error::io(format!("failed to write {path:?}"), source)),
+    }
+}
+
+/// Removes a file, and tells whether there was one. It is gone from disk when the call returns.
+///
+/// # Errors
+///
+/// If the file cannot be removed.
+pub fn remove(path: impl AsRef<Path>) -> Result<bool> {
+    let path = path.as_ref();
+    match std::fs::remove_file(path).and_then(|()| sync_directory(directory_of(path))) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(source) => Err(Error::io(format!("failed to remove {path:?}"), source)),
+    }
+}
+
+fn store(
+    path: &Path,
+    content: &[u8],
+    mode: u32,
+    persist: impl FnOnce(NamedTempFile) -> io::Result<File>,
+) -> io::Result<()> {
+    let directory = directory_of(path);
+    let mut file = tempfile::Builder::new().prefix(".tmp-").tempfile_in(directory)?;
+    file.write_all(content)?;
+    file.as_file().set_permissions(Permissions::from_mode(mode))?;
+    file.as_file().sync_all()?;
+    persist(file)?;
+    sync_directory(directory)
+}
+
+fn sync_directory(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
+}
+
+/// Where the temporary file goes: a rename only works within a file system.
+fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(dir: &Path) -> Vec<String> {
+        let mut names: Vec<_> = std::fs::read_dir(dir)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_is_replaced_with_its_mode() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("10.1.0.5");
+        for (content, mode) in [("first", 0o600), ("second, and longer", 0o644)] {
+            write(&path, content, mode).unwrap();
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), content);
+            assert_eq!(path.metadata().unwrap().permissions().mode() & 0o7777, mode);
+        }
+        assert_eq!(names(dir.path()), ["10.1.0.5"], "nothing is left beside it");
+    }
+
+    #[test]
+    fn only_one_makes_a_new_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("10.1.0.5");
+        assert!(write_new(&path, "first", 0o600).unwrap());
+        assert!(!write_new(&path, "second", 0o600).unwrap());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "first");
+        assert_eq!(names(dir.path()), ["10.1.0.5"]);
+    }
+
+    #[test]
+    fn a_file_goes_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x");
+        write(&path, "", 0o600).unwrap();
+        assert!(remove(&path).unwrap());
+        assert!(!remove(&path).unwrap());
+        assert!(!remove("/no/such/dir/x").unwrap());
+    }
+
+    #[test]
+    fn a_failed_write_leaves_the_old_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("target");
+        std::fs::create_dir(&target).unwrap();
+        let error = write(&target, "x", 0o600).unwrap_err();
+        assert_eq!(error.to_string(), format!("failed to write {target:?}"));
+        assert_eq!(names(dir.path()), ["target"]);
+        assert!(write("/no/such/dir/x", "x", 0o600).unwrap_err().is_not_found());
+    }
+
+    #[test]
+    fn a_bare_name_is_in_the_current_directory() {
+        assert_eq!(directory_of(Path::new("x")), Path::new("."));
+        assert_eq!(directory_of(Path::new("/x")), Path::new("/"));
+    }
+}
