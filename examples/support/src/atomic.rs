@@ -54,7 +54,7 @@ pub fn write_new(path: impl AsRef<Path>, content: impl AsRef<[u8]>, mode: u32) -
 /// If the file cannot be removed.
 pub fn remove(path: impl AsRef<Path>) -> Result<bool> {
     let path = path.as_ref();
-    match std::fs::remove_file(path).and_then(|()| sync_directory(directory_of(path))) {
+    match std::fs::remove_file(path).and_then(|()| File::open(directory_of(path))?.sync_all()) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(source) => Err(Error::io(format!("failed to remove {path:?}"), source)),
@@ -68,16 +68,14 @@ fn store(
     persist: impl FnOnce(NamedTempFile) -> io::Result<File>,
 ) -> io::Result<()> {
     let directory = directory_of(path);
+    // First, for an error with its number if there is no such directory: `tempfile` keeps none.
+    let handle = File::open(directory)?;
     let mut file = tempfile::Builder::new().prefix(".tmp-").tempfile_in(directory)?;
     file.write_all(content)?;
     file.as_file().set_permissions(Permissions::from_mode(mode))?;
     file.as_file().sync_all()?;
     persist(file)?;
-    sync_directory(directory)
-}
-
-fn sync_directory(directory: &Path) -> io::Result<()> {
-    File::open(directory)?.sync_all()
+    handle.sync_all()
 }
 
 /// Where the temporary file goes: a rename only works within a file system.

@@ -92,7 +92,7 @@ impl Error {
 
     /// A failed call of the standard library.
     pub(crate) fn io(attempt: impl Into<String>, source: io::Error) -> Self {
-        match number(&source) {
+        match RawErrno::from_io_error(&source) {
             Some(errno) => Self::os(attempt, errno),
             None => Self::Io { attempt: attempt.into(), source },
         }
@@ -160,20 +160,6 @@ impl fmt::Display for Errno {
 }
 
 impl std::error::Error for Errno {}
-
-/// The error number of an `io::Error`, or of the one that it wraps: `tempfile` adds a path that way.
-fn number(error: &io::Error) -> Option<RawErrno> {
-    RawErrno::from_io_error(error).or_else(|| {
-        let mut cause: Option<&(dyn std::error::Error + 'static)> = error.get_ref().map(|inner| inner as _);
-        while let Some(inner) = cause {
-            if let Some(errno) = inner.downcast_ref().and_then(RawErrno::from_io_error) {
-                return Some(errno);
-            }
-            cause = inner.source();
-        }
-        None
-    })
-}
 
 /// Prints `: text`, or nothing.
 struct Explained<'a>(Option<&'a str>);
