@@ -1,10 +1,20 @@
 //! A network's configuration: a chain of plugins.
+//!
+//! The keys of a list are found in their exact spelling alone, as deployed runtimes find them, and `null` is none of the
+//! values they may have; inside a plugin's configuration both are looser. Whether a list can be *used* (a good name, a
+//! known version, plugins at all) is decided by who loads it.
+
+use std::fmt;
+
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess, Visitor};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::value::RawValue;
 
 use super::PluginConfig;
 use super::flag::Flag;
 use crate::error::DecodeError;
 use crate::names::InvalidName;
-use crate::wire::{self, ExtraKeys, ListOf, Object, OptText, OptValue, wire_object};
+use crate::wire::{self, ExtraKeys};
 use crate::{CniVersion, NetworkName, VersionError};
 
 const WHAT: &str = "network configuration list";
@@ -13,9 +23,10 @@ const WHAT: &str = "network configuration list";
 ///
 /// ```
 /// use cni_types::config::NetworkList;
-/// let list = NetworkList::decode(br#"{"cniVersion":"1.0.0","name":"n1","plugins":[{"type":"bridge"}]}"#)?;
-/// assert_eq!(list.plugins.len(), 1);
-/// # Ok::<(), cni_types::DecodeError>(())
+/// let list = NetworkList::decode(br#"{"cniVersion":"1.0.0","name":"n1","plugins":[{"type":"bridge","mtu":9000.0}]}"#)?;
+/// assert_eq!(list.plugins[0].config().plugin_type()?, "bridge");
+/// assert_eq!(list.plugins[0].object().find("mtu").unwrap().as_str(), "9000.0");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// See [the spec](https://github.com/containernetworking/cni/blob/main/SPEC.md#configuration-format).
@@ -37,34 +48,11 @@ pub struct NetworkList {
     /// Whether the folder beside the list is not to be read. From 1.1.0.
     pub load_only_inlined_plugins: bool,
     /// The plugins, in the order of ADD.
-    pub plugins: Vec<PluginConfig>,
+    pub plugins: Vec<ListedPlugin>,
     /// Whether `plugins` was there at all, be it empty: an absent list may be filled from the folder beside the file.
     pub has_plugins_key: bool,
     /// Every other key.
     pub extra: ExtraKeys,
-}
-
-struct Wire {
-    cni_version: Option<String>,
-    cni_versions: Vec<String>,
-    name: Option<String>,
-    disable_check: Flag,
-    disable_gc: Flag,
-    load_only_inlined_plugins: Flag,
-    plugins: Option<Vec<PluginConfig>>,
-    extra: ExtraKeys,
-}
-
-wire_object! {
-    Wire {
-        "cniVersion" => cni_version: OptText,
-        "cniVersions" => cni_versions: ListOf<String>,
-        "name" => name: OptText,
-        "disableCheck" => disable_check: Object<Flag>,
-        "disableGC" => disable_gc: Object<Flag>,
-        "loadOnlyInlinedPlugins" => load_only_inlined_plugins: Object<Flag>,
-        "plugins" => plugins: OptValue<Vec<PluginConfig>>,
-    }
 }
 
 impl NetworkList {
@@ -72,20 +60,52 @@ impl NetworkList {
     ///
     /// # Errors
     ///
-    /// When the bytes are no JSON object or a key has a wrong type.
+    /// When the bytes are no JSON object or a key has a wrong type: the first such fault.
     pub fn decode(json: &[u8]) -> Result<Self, DecodeError> {
-        let found: Wire = wire::decode(WHAT, json)?;
-        Ok(Self {
-            cni_version: found.cni_version,
-            cni_versions: found.cni_versions,
-            name: found.name,
-            disable_check: found.disable_check.0,
-            disable_gc: found.disable_gc.0,
-            load_only_inlined_plugins: found.load_only_inlined_plugins.0,
-            has_plugins_key: found.plugins.is_some(),
-            plugins: found.plugins.unwrap_or_default(),
-            extra: found.extra,
-        })
+        match Self::decode_all(json) {
+            (list, faults) if faults.is_empty() => Ok(list),
+            (_, faults) => Err(faults.into_iter().next().unwrap_or_else(|| DecodeError::data(WHAT, "", ""))),
+        }
+    }
+
+    /// Reads as much of a list as can be read, and tells everything that cannot.
+    ///
+    /// ```
+    /// use cni_types::config::NetworkList;
+    /// let (list, faults) = NetworkList::decode_all(b"{\"name\": 7,\n \"plugins\": [{\"type\": \"a\"}, 7]}");
+    /// assert_eq!(list.plugins.len(), 1);
+    /// let faults: Vec<_> = faults.iter().map(|fault| (fault.path().unwrap(), fault.line())).collect();
+    /// assert_eq!(faults, [("name", 1), ("plugins[1]", 2)]);
+    /// ```
+    pub fn decode_all(json: &[u8]) -> (Self, Vec<DecodeError>) {
+        let mut list = Self::default();
+        let entries = match serde_json::from_slice(json) {
+            Ok(Entries(entries)) => entries,
+            Err(fault) => return (list, vec![DecodeError::new(WHAT, None, &fault)]),
+        };
+        let mut reader = Reader { json, faults: Vec::new() };
+        for (key, raw) in &entries {
+            match key.as_str() {
+                "cniVersion" => {
+                    list.cni_version = reader.value(key, raw).filter(|text: &String| !text.is_empty());
+                }
+                "cniVersions" => list.cni_versions = reader.value(key, raw).unwrap_or_default(),
+                "name" => list.name = reader.value(key, raw),
+                "disableCheck" => list.disable_check = reader.flag(key, raw),
+                "disableGC" => list.disable_gc = reader.flag(key, raw),
+                "loadOnlyInlinedPlugins" => list.load_only_inlined_plugins = reader.flag(key, raw),
+                "plugins" => {
+                    list.has_plugins_key = true;
+                    list.plugins = reader.plugins(raw);
+                }
+                _ => {
+                    if let Some(value) = reader.value(key, raw) {
+                        list.extra.insert_raw(key.clone(), value);
+                    }
+                }
+            }
+        }
+        (list, reader.faults)
     }
 
     /// The network's name.
@@ -132,18 +152,188 @@ impl NetworkList {
     }
 }
 
-impl serde::Serialize for NetworkList {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let wire = Wire {
-            cni_version: self.cni_version.clone(),
-            cni_versions: self.cni_versions.clone(),
-            name: self.name.clone(),
-            disable_check: Flag(self.disable_check),
-            disable_gc: Flag(self.disable_gc),
-            load_only_inlined_plugins: Flag(self.load_only_inlined_plugins),
-            plugins: (self.has_plugins_key || !self.plugins.is_empty()).then(|| self.plugins.clone()),
-            extra: self.extra.clone(),
+impl Serialize for NetworkList {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        if let Some(version) = &self.cni_version {
+            map.serialize_entry("cniVersion", version)?;
+        }
+        if !self.cni_versions.is_empty() {
+            map.serialize_entry("cniVersions", &self.cni_versions)?;
+        }
+        if let Some(name) = &self.name {
+            map.serialize_entry("name", name)?;
+        }
+        let flags = [
+            ("disableCheck", self.disable_check),
+            ("disableGC", self.disable_gc),
+            ("loadOnlyInlinedPlugins", self.load_only_inlined_plugins),
+        ];
+        for (key, _) in flags.into_iter().filter(|(_, set)| *set) {
+            map.serialize_entry(key, &true)?;
+        }
+        if self.has_plugins_key || !self.plugins.is_empty() {
+            map.serialize_entry("plugins", &self.plugins)?;
+        }
+        for (key, value) in self.extra.iter() {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+/// One plugin of a list, as it stands there and as the protocol reads it.
+///
+/// ```
+/// use cni_types::config::ListedPlugin;
+/// let plugin = ListedPlugin::decode(br#"{"Type": "a", "x": 1e3}"#)?;
+/// assert_eq!(plugin.config().plugin_type()?, "a");
+/// assert_eq!(serde_json::to_string(&plugin)?, r#"{"Type":"a","x":1e3}"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ListedPlugin {
+    config: PluginConfig,
+    object: ExtraKeys,
+}
+
+impl ListedPlugin {
+    /// Reads a plugin's configuration. `null` is an empty one.
+    ///
+    /// # Errors
+    ///
+    /// When the bytes are no JSON object or a protocol key has a wrong type. Code 6.
+    pub fn decode(json: &[u8]) -> Result<Self, DecodeError> {
+        let config = PluginConfig::decode(json)?;
+        let object = match json.trim_ascii() {
+            b"null" => ExtraKeys::default(),
+            json => wire::decode("network configuration", json)?,
         };
-        wire.serialize(serializer)
+        Ok(Self { config, object })
+    }
+
+    /// What the keys of the protocol say.
+    pub fn config(&self) -> &PluginConfig {
+        &self.config
+    }
+
+    /// All keys as they were given: their spelling, their order, the digits of their numbers.
+    pub fn object(&self) -> &ExtraKeys {
+        &self.object
+    }
+}
+
+impl Serialize for ListedPlugin {
+    /// As it was given.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.object.serialize(serializer)
+    }
+}
+
+/// Reads values of one document and collects what is wrong with them.
+struct Reader<'a> {
+    json: &'a [u8],
+    faults: Vec<DecodeError>,
+}
+
+impl<'a> Reader<'a> {
+    fn value<T: DeserializeOwned>(&mut self, path: &str, raw: &'a RawValue) -> Option<T> {
+        self.keep(path, raw, wire::decode(WHAT, raw.get().as_bytes()))
+    }
+
+    fn flag(&mut self, path: &str, raw: &'a RawValue) -> bool {
+        self.value(path, raw).is_some_and(|Flag(set)| set)
+    }
+
+    fn plugins(&mut self, raw: &'a RawValue) -> Vec<ListedPlugin> {
+        let items = serde_json::from_str::<Vec<&RawValue>>(raw.get());
+        let items = items.map_err(|fault| DecodeError::new(WHAT, None, &fault));
+        let mut plugins = Vec::new();
+        for (index, item) in self.keep("plugins", raw, items).unwrap_or_default().into_iter().enumerate() {
+            let decoded = ListedPlugin::decode(item.get().as_bytes());
+            plugins.extend(self.keep(&format!("plugins[{index}]"), item, decoded));
+        }
+        plugins
+    }
+
+    fn keep<T>(&mut self, path: &str, raw: &'a RawValue, decoded: Result<T, DecodeError>) -> Option<T> {
+        decoded
+            .map_err(|fault| self.faults.push(fault.within(WHAT, path, self.json, raw.get().as_bytes())))
+            .ok()
+    }
+}
+
+/// The keys of an object and their values as slices of the document, whose places in it can so be told.
+struct Entries<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Entries<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct EntriesVisitor;
+
+        impl<'de> Visitor<'de> for EntriesVisitor {
+            type Value = Entries<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entries<'de>, A::Error> {
+                let mut entries: Vec<(String, &RawValue)> = Vec::new();
+                while let Some((key, value)) = map.next_entry::<String, &RawValue>()? {
+                    match entries.iter_mut().find(|(known, _)| *known == key) {
+                        Some(entry) => entry.1 = value,
+                        None => entries.push((key, value)),
+                    }
+                }
+                Ok(Entries(entries))
+            }
+        }
+
+        deserializer.deserialize_map(EntriesVisitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_a_list_are_found_in_their_exact_spelling_alone() {
+        let json = br#"{"Name":"x","CNIVersion":"1.0.0","name":"n1","PLUGINS":[],"plugins":[{"TYPE":"a"}]}"#;
+        let list = NetworkList::decode(json).unwrap();
+        assert_eq!((list.name.as_deref(), list.cni_version), (Some("n1"), None));
+        assert_eq!(list.plugins[0].config().plugin_type.as_deref(), Some("a"));
+        assert_eq!(
+            list.extra.iter().map(|(key, _)| key).collect::<Vec<_>>(),
+            ["Name", "CNIVersion", "PLUGINS"]
+        );
+    }
+
+    #[test]
+    fn every_fault_is_told_with_its_place() {
+        let json = b"{\n  \"name\": null,\n  \"disableGC\": \"yes\",\n  \"cniVersions\": [\"1.0.0\", 7],\n  \"plugins\": [\n    {\"type\": 1},\n    {\"type\": \"b\",\n     \"capabilities\": {\"mac\": 1}},\n    []\n  ]\n}";
+        let (_, faults) = NetworkList::decode_all(json);
+        let told: Vec<_> = faults.iter().map(ToString::to_string).collect();
+        insta::assert_snapshot!(told.join("\n"), @r#"
+        cannot decode network configuration list: name: invalid type: null, expected a string at line 2 column 14
+        cannot decode network configuration list: disableGC: invalid value: string "yes", expected true, false, or one of them as a string at line 3 column 20
+        cannot decode network configuration list: cniVersions[1]: invalid type: integer `7`, expected a string at line 4 column 28
+        cannot decode network configuration list: plugins[0].type: invalid type: integer `1`, expected a string at line 6 column 14
+        cannot decode network configuration list: plugins[1].capabilities.mac: invalid type: integer `1`, expected a boolean at line 8 column 30
+        cannot decode network configuration list: plugins[2]: invalid type: sequence, expected an object at line 9 column 4
+        "#);
+    }
+
+    #[test]
+    fn a_list_prints_its_plugins_as_they_were_given() {
+        let text = r#"{"name":"n1","disableGC":true,"plugins":[{"Type":"a","x":1.0,"type":"b","dns":{}}],"own":[1]}"#;
+        assert_eq!(serde_json::to_string(&NetworkList::decode(text.as_bytes()).unwrap()).unwrap(), text);
+    }
+
+    #[test]
+    fn of_duplicate_keys_the_last_counts() {
+        let list =
+            NetworkList::decode(br#"{"name":"a","plugins":[{"type":"x"}],"name":"b","plugins":[]}"#).unwrap();
+        assert_eq!((list.name.as_deref(), list.plugins.len(), list.has_plugins_key), (Some("b"), 0, true));
     }
 }
