@@ -1,1 +1,107 @@
-//! The plugin's side.
+//! Write CNI plugins.
+//!
+//! ```
+//! use cni_skel::{AddRequest, AddResult, CniPlugin, DelRequest, Plugin, Result, RuntimeConfig};
+//! use cni_skel::capability::PortMapping;
+//!
+//! /// The plugin's own configuration keys.
+//! #[derive(serde::Deserialize)]
+//! struct Config {
+//!     bridge: String,
+//! }
+//!
+//! /// What the runtime may pass per container. Each field is a capability.
+//! #[derive(RuntimeConfig)]
+//! struct Runtime {
+//!     port_mappings: Vec<PortMapping>,
+//! }
+//!
+//! #[derive(CniPlugin)]
+//! #[cni(name = "hello", about = "says hello", versions = "0.3.1..=1.1.0", config = Config, runtime = Runtime)]
+//! struct Hello;
+//!
+//! impl Plugin for Hello {
+//!     fn add(&self, req: &AddRequest<Self>) -> Result<AddResult> {
+//!         let mut result = req.result();
+//!         result.add_interface(req.interface());
+//!         Ok(result)
+//!     }
+//!
+//!     fn del(&self, _: &DelRequest<Self>) -> Result<()> {
+//!         Ok(())
+//!     }
+//! }
+//! # // fn main() -> std::process::ExitCode { cni_skel::run(&Hello) }
+//! # use cni_skel::testing::Invocation;
+//! # let outcome = Invocation::add("c1", "/run/netns/x", "eth0")
+//! #     .config(serde_json::json!({"cniVersion": "1.1.0", "name": "n", "type": "hello", "bridge": "cni0"}))
+//! #     .run(&Hello);
+//! # outcome.assert_success();
+//! ```
+//!
+//! | to | see |
+//! | --- | --- |
+//! | declare a plugin | the derives [`macro@CniPlugin`], [`macro@RuntimeConfig`], [`macro@CniArgs`], [`macro@CniError`] |
+//! | write handlers | [`Plugin`] and the request types |
+//! | fail | [`Error`], [`ResultExt`], [`ErrorCode`] |
+//! | enter the container's namespace | [`Netns`] |
+//! | test without root and without a namespace | [`testing`] |
+//! | answer a call by hand | [`Dispatcher`], [`Call`], [`Reply`] |
+//! | know the words | [`types`] |
+//!
+//! # How a plugin is called
+//!
+//! A runtime executes the binary with the variables below and the configuration on stdin. The plugin prints one JSON
+//! document on stdout (a result, an error object, or the answer to VERSION) and exits with 0, or 1 for an error.
+//! stderr is for people.
+//!
+//! | variable | ADD | DEL | CHECK | GC | STATUS | VERSION |
+//! | --- | --- | --- | --- | --- | --- | --- |
+//! | `CNI_COMMAND` | required | required | required | required | required | required |
+//! | `CNI_CONTAINERID` | required | required | required | | | |
+//! | `CNI_NETNS` | required | optional | required | | | |
+//! | `CNI_IFNAME` | required | required | required | | | |
+//! | `CNI_ARGS` | optional | optional | optional | | | |
+//! | `CNI_PATH` | to delegate | to delegate | to delegate | to delegate | to delegate | |
+//!
+//! # Features
+//!
+//! | feature | default | what it adds |
+//! | --- | --- | --- |
+//! | `derive` | yes | the derive macros |
+
+mod args;
+mod call;
+mod config;
+mod dispatch;
+mod error;
+mod netns;
+mod plugin;
+mod reply;
+mod request;
+mod run;
+mod runtime_config;
+mod stdin;
+pub mod testing;
+mod vars;
+
+pub use args::{ArgValue, CniArgs};
+pub use call::Call;
+pub use dispatch::Dispatcher;
+pub use error::{CodedError, Error, Result, ResultExt};
+pub use netns::Netns;
+pub use plugin::{CniPlugin, Plugin};
+pub use reply::{Answer, Reply};
+pub use request::{AddRequest, CheckRequest, Context, DelRequest, GcRequest, StatusRequest};
+pub use run::{run, run_with};
+pub use runtime_config::RuntimeConfig;
+pub use stdin::MAX_STDIN_BYTES;
+
+/// The words of CNI: the whole of `cni-types`, so that a plugin needs one dependency.
+pub use cni_types as types;
+pub use cni_types::config::capability;
+pub use cni_types::result::{AddResult, Interface, IpConfig, IpamResult};
+pub use cni_types::{Cidr, CniVersion, Dns, ErrorCode, ErrorObject, MacAddr, Route};
+
+#[cfg(feature = "derive")]
+pub use cni_skel_derive::{CniArgs, CniError, CniPlugin, RuntimeConfig};

@@ -106,10 +106,11 @@ pub fn parse_bool(key: &str, value: &str) -> Result<bool, InvalidArgs> {
         "0" => Ok(false),
         _ if value.eq_ignore_ascii_case("true") => Ok(true),
         _ if value.eq_ignore_ascii_case("false") => Ok(false),
-        _ => Err(InvalidArgs::Value {
-            segment: format!("{key}={value}"),
-            reason: format!("boolean unmarshal error: invalid input {value}, expected 1, 0, true or false"),
-        }),
+        _ => {
+            let reason =
+                format!("boolean unmarshal error: invalid input {value}, expected 1, 0, true or false");
+            Err(InvalidArgs::value(key, value, reason))
+        }
     }
 }
 
@@ -157,6 +158,13 @@ pub enum InvalidArgs {
         /// What is wrong with the value.
         reason: String,
     },
+}
+
+impl InvalidArgs {
+    /// The value of a key has the wrong form, for the reason given.
+    pub fn value(key: &str, value: &str, reason: impl Into<String>) -> Self {
+        Self::Value { segment: format!("{key}={value}"), reason: reason.into() }
+    }
 }
 
 fn quoted(pairs: &[String]) -> String {

@@ -77,6 +77,13 @@ impl PluginInfo {
         Ok(Self { cni_version, supported_versions, extra: found.extra })
     }
 
+    /// The JSON text as plugins print it: on one line, with a newline, as Go's library has it.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
     /// The claimed versions that exist, oldest first.
     pub fn released(&self) -> impl Iterator<Item = CniVersion> + '_ {
         CniVersion::ALL.into_iter().filter(|version| self.supports(*version))

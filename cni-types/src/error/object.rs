@@ -72,6 +72,11 @@ impl ErrorObject {
         wire::decode("error object", json)
     }
 
+    /// The JSON text as plugins print it: indented by four spaces, without a final newline.
+    pub fn to_json(&self) -> String {
+        wire::to_pretty_json(self)
+    }
+
     /// Whether the condition is transient, so that the runtime should try again later (code 11).
     pub fn is_try_again(&self) -> bool {
         self.code() == ErrorCode::TRY_AGAIN

@@ -1,0 +1,93 @@
+//! What a runtime gives to a plugin: environment, stdin, and the machine it runs on.
+//!
+//! Everything that a dispatch reads comes from here, so that a test gives its own and nothing process-global is read.
+
+use std::cell::OnceCell;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::sync::Arc;
+
+use cni_invoke::Exec;
+
+use crate::netns::NetnsId;
+use crate::stdin::Stdin;
+
+/// One call of a plugin.
+///
+/// [`Call::from_process`] is the real one; [`Call::new`] takes what a test gives.
+///
+/// ```
+/// use cni_skel::Call;
+/// let call = Call::new([("CNI_COMMAND", "VERSION")], r#"{"cniVersion":"1.0.0"}"#);
+/// assert_eq!(call.var("CNI_COMMAND").unwrap(), "VERSION");
+/// ```
+#[derive(Debug)]
+pub struct Call {
+    pub(crate) env: Arc<Env>,
+    pub(crate) stdin: Stdin,
+    pub(crate) exec: Arc<dyn Exec>,
+    /// The namespace that the plugin itself runs in, if that can be told.
+    pub(crate) own_netns: OnceCell<Option<NetnsId>>,
+}
+
+/// The environment of a call.
+pub(crate) type Env = Vec<(OsString, OsString)>;
+
+impl Call {
+    /// The call that this process was started for.
+    pub fn from_process() -> Self {
+        Self {
+            env: Arc::new(std::env::vars_os().collect()),
+            stdin: Stdin::process(),
+            exec: Arc::new(cni_invoke::ProcessExec::default()),
+            own_netns: OnceCell::new(),
+        }
+    }
+
+    /// A call with this environment, complete, and this stdin. Delegates are found and run for real.
+    pub fn new<K, V>(env: impl IntoIterator<Item = (K, V)>, stdin: impl Into<Vec<u8>>) -> Self
+    where
+        K: Into<OsString>,
+        V: Into<OsString>,
+    {
+        Self {
+            env: Arc::new(env.into_iter().map(|(key, value)| (key.into(), value.into())).collect()),
+            stdin: Stdin::bytes(stdin.into()),
+            exec: Arc::new(cni_invoke::ProcessExec::default()),
+            own_netns: OnceCell::from(None),
+        }
+    }
+
+    /// The same call with another way to find and run delegates.
+    #[must_use]
+    pub fn with_exec(mut self, exec: Arc<dyn Exec>) -> Self {
+        self.exec = exec;
+        self
+    }
+
+    /// The same call by a plugin that runs in the namespace of this path.
+    #[must_use]
+    pub fn in_netns(mut self, path: &std::path::Path) -> Self {
+        self.own_netns = OnceCell::from(NetnsId::of(path));
+        self
+    }
+
+    /// A variable of the environment; the last one if it stands twice.
+    pub fn var(&self, name: &str) -> Option<&OsStr> {
+        self.env.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_os_str())
+    }
+
+    /// The whole of stdin, read at the first call and kept.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read, or is longer than [`MAX_STDIN_BYTES`](crate::MAX_STDIN_BYTES).
+    pub fn stdin(&mut self) -> io::Result<&[u8]> {
+        self.stdin.read()
+    }
+
+    /// The identity of the plugin's own namespace.
+    pub(crate) fn own_netns(&self) -> Option<&NetnsId> {
+        self.own_netns.get_or_init(NetnsId::own).as_ref()
+    }
+}

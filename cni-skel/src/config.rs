@@ -1,0 +1,205 @@
+//! Decoding the author's own configuration type from a request.
+//!
+//! The type sees the keys of the request by its own spelling: a key that differs from a field in letter case alone is
+//! taken for it, as Go's plugins do; of duplicates the last wins; and the keys of the protocol are not "unknown" to a
+//! type that denies unknown fields.
+
+use std::fmt;
+
+use serde::de::value::StrDeserializer;
+use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
+use serde::forward_to_deserialize_any;
+
+use crate::types::{DecodeError, ErrorCode, ErrorObject, ExtraKeys, RawJson};
+
+/// What this is, in messages.
+const WHAT: &str = "network configuration";
+
+/// The keys that the protocol owns.
+const PROTOCOL_KEYS: &[&str] = &[
+    "args",
+    "capabilities",
+    "cni.dev/attachments",
+    "cni.dev/valid-attachments",
+    "cniVersion",
+    "dns",
+    "ipam",
+    "ipMasq",
+    "name",
+    "prevResult",
+    "runtimeConfig",
+    "type",
+];
+
+/// Decodes the author's type from the bytes of a request, which are a JSON object.
+///
+/// # Errors
+///
+/// Code 7 with the path to the key, the value and what was expected; code 2 for a key that is unknown, when that is an
+/// error.
+pub(crate) fn decode<T: DeserializeOwned>(json: &[u8], deny_unknown_keys: bool) -> Result<T, ErrorObject> {
+    let mut unknown = None;
+    let request = Request { json, deny_unknown_keys, unknown: &mut unknown };
+    let decoded = serde_path_to_error::deserialize(request);
+    if let Some((key, value)) = unknown {
+        let msg = format!("unsupported field {key:?} in network configuration");
+        return Err(ErrorObject::new(ErrorCode::UNSUPPORTED_FIELD, msg).with_details(format!("{key} is {value}")));
+    }
+    decoded.map_err(|error| {
+        let path = error.path().to_string();
+        let message = error.inner().to_string();
+        // The position is within the value of the key, not within the request: the path says more.
+        let message = message.split(" at line ").next().unwrap_or_default();
+        let path = if path == "." { "" } else { path.as_str() };
+        let error = DecodeError::data(WHAT, path, message);
+        ErrorObject::new(ErrorCode::INVALID_NETWORK_CONFIG, error.to_string())
+    })
+}
+
+/// The request as a deserializer. Only a type that asks for keys makes it parse anything.
+struct Request<'r> {
+    json: &'r [u8],
+    deny_unknown_keys: bool,
+    unknown: &'r mut Option<(String, String)>,
+}
+
+impl<'r> Request<'r> {
+    fn visit<'de, V: Visitor<'de>>(self, fields: Option<&'static [&'static str]>, visitor: V) -> Result<V::Value, serde_json::Error> {
+        let keys: ExtraKeys = serde_json::from_slice(self.json)?;
+        let mut entries: Vec<(String, RawJson)> = Vec::with_capacity(keys.len());
+        for (key, value) in keys.iter() {
+            let protocol = PROTOCOL_KEYS.iter().any(|known| known.eq_ignore_ascii_case(key));
+            let name = match fields {
+                None => key,
+                Some(fields) => match fields.iter().find(|field| **field == key) {
+                    Some(field) => *field,
+                    None => match fields.iter().find(|field| field.eq_ignore_ascii_case(key)) {
+                        // The exact spelling wins, wherever it stands.
+                        Some(field) if keys.find(field).is_some() => continue,
+                        Some(field) => *field,
+                        None if protocol => continue,
+                        None if self.deny_unknown_keys => {
+                            *self.unknown = Some((key.to_owned(), value.to_string()));
+                            return Err(serde_json::Error::custom("unknown key"));
+                        }
+                        None => key,
+                    },
+                },
+            };
+            match entries.iter_mut().find(|(found, _)| found == name) {
+                Some(entry) => entry.1 = value.clone(),
+                None => entries.push((name.to_owned(), value.clone())),
+            }
+        }
+        visitor.visit_map(Entries { left: entries.into_iter(), value: None })
+    }
+}
+
+impl<'de> Deserializer<'de> for Request<'_> {
+    type Error = serde_json::Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        self.visit(None, visitor)
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        self.visit(Some(fields), visitor)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Self::Error> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        visitor.visit_unit()
+    }
+
+    fn deserialize_unit_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Self::Error> {
+        visitor.visit_unit()
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        visitor.visit_some(self)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf seq tuple tuple_struct map
+        enum identifier ignored_any
+    }
+}
+
+/// The entries of the request, each value parsed when it is asked for.
+struct Entries {
+    left: std::vec::IntoIter<(String, RawJson)>,
+    value: Option<RawJson>,
+}
+
+impl<'de> MapAccess<'de> for Entries {
+    type Error = serde_json::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Self::Error> {
+        let Some((key, value)) = self.left.next() else { return Ok(None) };
+        self.value = Some(value);
+        seed.deserialize(StrDeserializer::new(&key)).map(Some)
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Self::Error> {
+        let value = self.value.take().ok_or_else(|| Self::Error::custom("a value without a key"))?;
+        // Owned values only: `T: DeserializeOwned` borrows nothing from the text.
+        let mut deserializer = serde_json::Deserializer::from_reader(value.as_str().as_bytes());
+        seed.deserialize(&mut deserializer)
+    }
+}
+
+impl fmt::Debug for Request<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, PartialEq, serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Sample {
+        bridge: String,
+        is_gateway: Option<bool>,
+    }
+
+    fn read(json: &str) -> Result<Sample, ErrorObject> {
+        decode(json.as_bytes(), true)
+    }
+
+    #[test]
+    fn keys_are_found_in_any_letter_case_and_the_exact_one_wins() {
+        let json = r#"{"cniVersion":"1.0.0","name":"n","type":"t","BRIDGE":"b","isgateway":true,"isGateway":false}"#;
+        assert_eq!(read(json), Ok(Sample { bridge: "b".to_owned(), is_gateway: Some(false) }));
+    }
+
+    #[test]
+    fn an_unknown_key_is_named_with_its_value() {
+        let error = read(r#"{"bridge":"b","mtuu":1500}"#).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::UNSUPPORTED_FIELD);
+        insta::assert_snapshot!(error, @r#"unsupported field "mtuu" in network configuration: mtuu is 1500 (code 2)"#);
+    }
+
+    #[test]
+    fn a_wrong_value_is_told_with_path_value_and_expectation() {
+        let error = read(r#"{"bridge":"b","isGateway":"maybe"}"#).unwrap_err();
+        insta::assert_snapshot!(error, @r#"cannot decode network configuration: isGateway: invalid type: string "maybe", expected a boolean (code 7)"#);
+        let error = read("{}").unwrap_err();
+        insta::assert_snapshot!(error, @"cannot decode network configuration: missing field `bridge` (code 7)");
+    }
+
+    #[test]
+    fn a_type_without_keys_parses_nothing() {
+        assert_eq!(decode::<()>(b"not even JSON", false), Ok(()));
+    }
+}

@@ -1,0 +1,91 @@
+//! The process around a dispatch: streams, panics, exit status.
+//!
+//! stdout belongs to the protocol. Before a handler runs, file descriptor 1 is moved away and stderr is put in its
+//! place, so that whatever a handler, a library or a child process prints there cannot get into the reply. It is never
+//! moved back: what a library has buffered is still flushed to stderr when the process ends.
+
+use std::fs::File;
+use std::io;
+use std::process::ExitCode;
+
+use crate::call::Call;
+use crate::dispatch::Dispatcher;
+use crate::plugin::Plugin;
+
+/// Answers the call that this process was started for. A plugin's `main` is this.
+///
+/// ```no_run
+/// # use cni_skel::{AddRequest, AddResult, CniPlugin, DelRequest, Plugin, Result};
+/// # #[derive(CniPlugin)]
+/// # #[cni(name = "nothing")]
+/// # struct Nothing;
+/// # impl Plugin for Nothing {
+/// #     fn add(&self, req: &AddRequest<Self>) -> Result<AddResult> { Ok(req.result()) }
+/// #     fn del(&self, _: &DelRequest<Self>) -> Result<()> { Ok(()) }
+/// # }
+/// fn main() -> std::process::ExitCode {
+///     cni_skel::run(&Nothing)
+/// }
+/// ```
+///
+/// The exit status is 0 for success and 1 for an error, which is then on stdout as an error object. The process ends
+/// when `main` returns, so destructors run.
+#[doc(alias = "PluginMain")]
+#[doc(alias = "PluginMainFuncs")]
+pub fn run<P: Plugin>(plugin: &P) -> ExitCode {
+    run_with(plugin, |dispatcher, call| dispatcher.respond(call))
+}
+
+/// Answers the process's call through a function that may look at the reply, or change it, before it is written.
+///
+/// [`run`] is this with a function that does neither.
+pub fn run_with<P: Plugin>(
+    plugin: &P,
+    respond: impl FnOnce(Dispatcher<'_, P>, Call) -> crate::Reply,
+) -> ExitCode {
+    let stdout = match take_stdout() {
+        Ok(stdout) => stdout,
+        Err(error) => {
+            use std::io::Write as _;
+            let _ = writeln!(io::stderr(), "stdout cannot be used for the reply: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    #[cfg(panic = "abort")]
+    abort::reply_on_panic(&stdout);
+    let reply = respond(Dispatcher::new(plugin), Call::from_process());
+    reply.write(stdout, io::stderr())
+}
+
+/// Moves stdout to a descriptor of its own and puts stderr in its place.
+fn take_stdout() -> io::Result<File> {
+    let kept = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?;
+    if rustix::stdio::dup2_stdout(rustix::stdio::stderr()).is_err() {
+        // No stderr: what a handler prints goes nowhere, but not into the reply.
+        rustix::stdio::dup2_stdout(File::options().write(true).open("/dev/null")?)?;
+    }
+    Ok(kept.into())
+}
+
+/// With `panic = "abort"` there is no unwinding to catch: the hook is the last code that runs.
+#[cfg(panic = "abort")]
+mod abort {
+    use std::fs::File;
+    use std::io;
+
+    use crate::dispatch::panic_object;
+    use crate::reply::Reply;
+    use crate::types::CniVersion;
+
+    pub(super) fn reply_on_panic(stdout: &File) {
+        let Ok(stdout) = stdout.try_clone() else { return };
+        let backtrace = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            backtrace(info);
+            let error = panic_object(info.payload()).with_version(CniVersion::NEWEST);
+            let _ = Reply::error(error).write(&stdout, io::sink());
+            #[allow(clippy::exit, reason = "the alternative is SIGABRT, which a runtime cannot tell from a crash")]
+            std::process::exit(1);
+        }));
+    }
+}

@@ -1,0 +1,78 @@
+//! Reading stdin: whole and bounded, or, for VERSION, without ever waiting for a runtime that writes nothing.
+
+use std::io::{self, IsTerminal, Read};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+/// The longest stdin that is read: a GC request of half a million attachments fits, a runaway writer does not.
+pub const MAX_STDIN_BYTES: usize = 64 * 1024 * 1024;
+
+/// How long VERSION waits for a configuration that it could do without.
+const VERSION_PATIENCE: Duration = Duration::from_millis(100);
+
+/// Where stdin comes from, and what of it was read.
+#[derive(Debug)]
+pub(crate) struct Stdin {
+    bytes: Vec<u8>,
+    /// Whether more may come from the process's stdin.
+    open: bool,
+}
+
+impl Stdin {
+    pub(crate) fn process() -> Self {
+        Self { bytes: Vec::new(), open: true }
+    }
+
+    pub(crate) fn bytes(bytes: Vec<u8>) -> Self {
+        Self { bytes, open: false }
+    }
+
+    /// Reads to the end.
+    pub(crate) fn read(&mut self) -> io::Result<&[u8]> {
+        if self.open {
+            let limit = (MAX_STDIN_BYTES + 1 - self.bytes.len()) as u64;
+            io::stdin().lock().take(limit).read_to_end(&mut self.bytes)?;
+            self.open = false;
+        }
+        if self.bytes.len() > MAX_STDIN_BYTES {
+            let message = format!("stdin is longer than {MAX_STDIN_BYTES} bytes");
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+        }
+        Ok(&self.bytes)
+    }
+
+    /// Takes what was read out.
+    pub(crate) fn take(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.bytes)
+    }
+
+    /// Reads what is there or comes at once; never waits for a person or for a pipe that stays silent.
+    pub(crate) fn read_if_ready(&mut self) -> &[u8] {
+        let stdin = io::stdin();
+        if !self.open || stdin.is_terminal() {
+            return &self.bytes;
+        }
+        let deadline = Instant::now() + VERSION_PATIENCE;
+        let mut stdin = stdin.lock();
+        let mut chunk = [0; 4096];
+        // A configuration is complete once it parses: the writer need not close its end.
+        while self.bytes.len() <= MAX_STDIN_BYTES && !is_document(&self.bytes) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let timeout = Timespec::try_from(left).unwrap_or_default();
+            let ready = poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&timeout));
+            if !matches!(ready, Ok(1..)) {
+                break;
+            }
+            match stdin.read(&mut chunk) {
+                Ok(0) | Err(_) => break,
+                Ok(n) => self.bytes.extend_from_slice(&chunk[..n]),
+            }
+        }
+        &self.bytes
+    }
+}
+
+fn is_document(bytes: &[u8]) -> bool {
+    bytes.ends_with(b"}") && serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok()
+}
