@@ -93,8 +93,13 @@ pub(super) fn host<R: Runtime>(plugins: &[Plugin], conflist: &Value) -> Option<P
 
 /// Tells the story with runtime `R`.
 pub(super) fn tell<R: Runtime>(plugins: &[Plugin], families: &[Family], chained: &[Value]) {
-    let conflist = network(families, chained);
-    let Some(host) = host::<R>(plugins, &conflist) else { return };
+    if let Some(host) = host::<R>(plugins, &network(families, chained)) {
+        tell_on::<R>(&host, plugins, families);
+    }
+}
+
+/// Tells the story on `host`, which has the network already.
+pub(super) fn tell_on<R: Runtime>(host: &PrivateHost, plugins: &[Plugin], families: &[Family]) {
     let neighbour = host.neighbour();
     let mut runtime = R::start(host.clone(), "mynet");
     runtime.run(&Container::named("c1").publish(PORT)).unwrap();
@@ -120,7 +125,7 @@ pub(super) fn tell<R: Runtime>(plugins: &[Plugin], families: &[Family], chained:
         assert_refused(host.command(dial(published, PORT)));
     }
     runtime.remove("c2").unwrap();
-    assert_nothing_left::<R>(&host, plugins);
+    assert_nothing_left::<R>(host, plugins);
 }
 
 /// Tells of a container whose ADD fails at the chain's second plugin, when the first has connected it: the runtime says why,
