@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use crate::call::Call;
 use crate::dispatch::Dispatcher;
 use crate::plugin::Plugin;
+use crate::reply::Reply;
 
 /// Answers the call that this process was started for. A plugin's `main` is this.
 ///
@@ -33,16 +34,13 @@ use crate::plugin::Plugin;
 #[doc(alias = "PluginMain")]
 #[doc(alias = "PluginMainFuncs")]
 pub fn run<P: Plugin>(plugin: &P) -> ExitCode {
-    run_with(plugin, |dispatcher, call| dispatcher.respond(call))
+    run_with(|call| Dispatcher::new(plugin).respond(call))
 }
 
-/// Answers the process's call through a function that may look at the reply, or change it, before it is written.
+/// Answers the process's call through a function, which may look at the call first and at the reply before it is written.
 ///
-/// [`run`] is this with a function that does neither.
-pub fn run_with<P: Plugin>(
-    plugin: &P,
-    respond: impl FnOnce(Dispatcher<'_, P>, Call) -> crate::Reply,
-) -> ExitCode {
+/// [`run`] is this with a [`Dispatcher`] and nothing else. What holds for it holds here: stdout is the reply's alone.
+pub fn run_with(respond: impl FnOnce(Call) -> Reply) -> ExitCode {
     let stdout = match take_stdout() {
         Ok(stdout) => stdout,
         Err(error) => {
@@ -53,8 +51,7 @@ pub fn run_with<P: Plugin>(
     };
     #[cfg(panic = "abort")]
     abort::reply_on_panic(&stdout);
-    let reply = respond(Dispatcher::new(plugin), Call::from_process());
-    reply.write(stdout, io::stderr())
+    respond(Call::from_process()).write(stdout, io::stderr())
 }
 
 /// Moves stdout to a descriptor of its own and puts stderr in its place.

@@ -1,0 +1,7 @@
+//! The `hello` binary.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cni_skel::run(&hello::Hello)
+}

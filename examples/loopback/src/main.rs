@@ -1,0 +1,7 @@
+//! The `loopback` binary.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cni_skel::run(&loopback::Loopback)
+}

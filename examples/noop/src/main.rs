@@ -1,0 +1,7 @@
+//! The `noop` binary.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    noop::main()
+}

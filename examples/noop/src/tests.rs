@@ -1,0 +1,117 @@
+use std::path::Path;
+
+use cni_skel::Call;
+use serde_json::{Value, json};
+
+use super::{Debug, Noop};
+
+/// Runs a call; gives exit status, stdout and stderr.
+fn call(command: &str, args: &str, config: &Value) -> (u8, String, String) {
+    let env = [
+        ("CNI_COMMAND", command),
+        ("CNI_CONTAINERID", "c1"),
+        ("CNI_NETNS", "/some/netns"),
+        ("CNI_IFNAME", "eth0"),
+        ("CNI_ARGS", args),
+        ("CNI_PATH", "/some/path"),
+    ];
+    let mut call = Call::new(env, config.to_string());
+    let reply = Noop::for_call(&mut call).respond(call);
+    (reply.exit, String::from_utf8(reply.stdout).unwrap(), reply.stderr)
+}
+
+fn config(version: &str) -> Value {
+    json!({"cniVersion": version, "name": "n", "type": "noop"})
+}
+
+fn with_debug(debug: Value, test: impl FnOnce(&Path, &str)) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("debug");
+    std::fs::write(&path, debug.to_string()).unwrap();
+    test(&path, &format!("DEBUG={}", path.display()));
+}
+
+#[test]
+fn without_a_debug_file_it_prints_an_empty_object_in_every_version() {
+    for version in ["0.1.0", "0.2.0", "0.4.0", "1.1.0"] {
+        let (exit, stdout, stderr) = call("ADD", "", &config(version));
+        assert_eq!((exit, stdout.as_str()), (0, "{}"), "{version}");
+        assert!(stderr.contains("no debug behavior"), "{stderr}");
+    }
+}
+
+#[test]
+fn the_result_is_printed_as_it_is_and_the_call_written_back() {
+    with_debug(json!({"ReportResult": "no JSON {", "ReportStderr": "a word"}), |path, args| {
+        let (exit, stdout, stderr) = call("ADD", args, &config("1.0.0"));
+        assert_eq!((exit, stdout.as_str(), stderr.as_str()), (0, "no JSON {", "a word"));
+        let written = Debug::read(path).unwrap();
+        assert_eq!(written.command, "ADD");
+        assert_eq!(written.cmd_args.container_id, "c1");
+        assert_eq!(written.cmd_args.stdin_data, config("1.0.0").to_string().into_bytes());
+        assert_eq!(written.report_result, "no JSON {");
+    });
+}
+
+#[test]
+fn an_error_has_its_code_and_zero_means_999() {
+    for (code, expected) in [(0, 999), (100, 100)] {
+        with_debug(json!({"ReportError": "banana", "ReportErrorCode": code}), |_, args| {
+            let (exit, stdout, _) = call("DEL", args, &config("0.4.0"));
+            let error: Value = serde_json::from_str(&stdout).unwrap();
+            assert_eq!((exit, &error["code"], &error["msg"]), (1, &json!(expected), &json!("banana")));
+            assert_eq!(error["cniVersion"], "0.4.0");
+        });
+    }
+}
+
+#[test]
+fn the_reported_versions_are_enforced() {
+    with_debug(json!({"ReportVersionSupport": ["0.-42.0", "0.3.0"]}), |_, args| {
+        let (exit, stdout, _) = call("VERSION", args, &json!({}));
+        assert_eq!(exit, 0);
+        assert_eq!(serde_json::from_str::<Value>(&stdout).unwrap()["supportedVersions"], json!(["0.-42.0", "0.3.0"]));
+        let (exit, stdout, _) = call("ADD", args, &config("0.4.0"));
+        assert_eq!(exit, 1);
+        assert_eq!(serde_json::from_str::<Value>(&stdout).unwrap()["code"], 1);
+    });
+}
+
+#[test]
+fn the_prev_result_is_passed_through_in_the_version_of_the_configuration() {
+    let mut config = config("0.4.0");
+    config["prevResult"] = json!({"cniVersion": "1.0.0", "ips": [{"address": "10.1.0.5/16"}]});
+    with_debug(json!({"ReportResult": "PASSTHROUGH"}), |_, args| {
+        let (_, stdout, _) = call("ADD", args, &config);
+        let expected = json!({"cniVersion": "0.4.0", "ips": [{"version": "4", "address": "10.1.0.5/16"}], "dns": {}});
+        assert_eq!(serde_json::from_str::<Value>(&stdout).unwrap(), expected);
+    });
+    with_debug(json!({"ReportResult": "INJECT-DNS"}), |_, args| {
+        let (_, stdout, _) = call("ADD", args, &config);
+        assert_eq!(serde_json::from_str::<Value>(&stdout).unwrap()["dns"], json!({"nameservers": ["1.2.3.4"]}));
+    });
+}
+
+#[test]
+fn the_exit_status_can_be_told() {
+    with_debug(json!({"ReportResult": "{}", "ExitWithCode": 3}), |_, args| {
+        assert_eq!(call("CHECK", args, &{
+            let mut config = config("1.0.0");
+            config["prevResult"] = json!({});
+            config
+        }).0, 3);
+    });
+}
+
+#[test]
+fn every_call_is_appended_to_the_command_log() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = dir.path().join("log");
+    let mut config = config("1.0.0");
+    config["commandLog"] = json!(log);
+    call("ADD", "", &config);
+    call("DEL", "", &config);
+    let log: Value = serde_json::from_slice(&std::fs::read(log).unwrap()).unwrap();
+    assert_eq!((&log[0]["Command"], &log[1]["Command"]), (&json!("ADD"), &json!("DEL")));
+    assert_eq!(log[1]["CmdArgs"]["IfName"], "eth0");
+}
