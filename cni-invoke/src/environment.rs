@@ -1,6 +1,6 @@
 //! A process environment as a value: no key twice, in a fixed order.
 //!
-//! Which variables a plugin gets is decided in `Parameters`; this is only the container, and the single place
+//! Which variables a plugin gets is decided in [`Parameters`](crate::Parameters); this is only the container, and the single place
 //! that reads the process's own environment.
 
 use std::ffi::{OsStr, OsString};

@@ -12,13 +12,13 @@ use std::time::Duration;
 use cni_types::{Command, PluginType};
 
 use crate::environment::Environment;
+use crate::excerpt::{Printed, Tail};
 use crate::find::{FindError, SearchPath};
-use crate::tail::Tail;
 use crate::until::{Interruption, Until};
 
 /// Finds plugins and runs them.
 ///
-/// `ProcessExec` runs real ones. Tests give another: the recording one of the feature `testing`,
+/// [`ProcessExec`](crate::ProcessExec) runs real ones. Tests give another: the recording one of the feature `testing`,
 /// or their own.
 ///
 /// ```
@@ -215,7 +215,7 @@ fn signal_name(signal: i32) -> Option<&'static str> {
 #[non_exhaustive]
 pub enum RunError {
     /// The binary was open for writing for as long as it was tried.
-    #[error("cannot start it: the file was still being written after {} ms", waited.as_millis())]
+    #[error("cannot start it: the file was still open for writing after {} ms", waited.as_millis())]
     Busy {
         /// How long it was tried.
         waited: Duration,
@@ -227,10 +227,8 @@ pub enum RunError {
     Interrupted {
         /// Why.
         why: Interruption,
-        /// What it had printed on stdout by then.
-        stdout: Vec<u8>,
-        /// The end of what it had printed on stderr.
-        stderr: Tail,
+        /// What it had printed by then.
+        printed: Printed,
     },
     /// Reading from it or writing to it failed; it was killed with its whole process group.
     #[error("cannot {attempt}")]
@@ -251,15 +249,33 @@ pub enum RunError {
     OutputTooLarge {
         /// The limit, in bytes.
         limit: usize,
-        /// The start of what it had printed on stdout.
-        stdout: Vec<u8>,
-        /// The end of what it had printed on stderr.
-        stderr: Tail,
+        /// What it had printed by then.
+        printed: Printed,
     },
     /// The kernel refused to start it.
-    #[error("cannot start it")]
+    #[error("cannot start it{}", hint.map(|hint| format!(": {hint}")).unwrap_or_default())]
     Start {
+        /// What that means, where the kernel's words mislead.
+        hint: Option<&'static str>,
         /// The kernel's answer.
         source: io::Error,
     },
+}
+
+impl RunError {
+    /// Whether the plugin was started at all, so that it may have left something behind.
+    pub fn was_started(&self) -> bool {
+        match self {
+            Self::Interrupted { .. } | Self::Io { .. } | Self::OutputTooLarge { .. } => true,
+            Self::Busy { .. } | Self::NotExecuted { .. } | Self::Start { .. } => false,
+        }
+    }
+
+    /// What it had printed before it was killed.
+    pub fn printed(&self) -> Option<&Printed> {
+        match self {
+            Self::Interrupted { printed, .. } | Self::OutputTooLarge { printed, .. } => Some(printed),
+            Self::Busy { .. } | Self::Io { .. } | Self::NotExecuted { .. } | Self::Start { .. } => None,
+        }
+    }
 }

@@ -1,12 +1,12 @@
 //! When a plugin must be done: a deadline, a caller that gives up, or both.
 
 use std::fmt;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use rustix::event::{EventfdFlags, eventfd};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 
 /// When a plugin must be done. The default is no bound at all.
 ///
@@ -64,6 +64,27 @@ impl Until {
     /// How much time is left; `None` without a deadline.
     pub fn remaining(&self) -> Option<Duration> {
         self.deadline.map(|at| at.saturating_duration_since(Instant::now()))
+    }
+
+    /// Waits for so long, or until it is over.
+    pub(crate) fn sleep(&self, pause: Duration) {
+        let until = Instant::now() + pause;
+        while self.interruption().is_none() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            let timeout = timespec(self.remaining().map_or(left, |remaining| remaining.min(left)));
+            let cancelled = self.cancelled_fd();
+            let mut fds: Vec<_> = cancelled.iter().map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
+            // Whatever ended the wait, the clock is looked at next.
+            let _ = poll(&mut fds, Some(&timeout));
+        }
+    }
+
+    /// What becomes readable when the token is cancelled.
+    pub(crate) fn cancelled_fd(&self) -> Option<BorrowedFd<'_>> {
+        self.token.as_ref().map(|token| token.shared.event.as_fd())
     }
 }
 
@@ -125,5 +146,14 @@ impl CancelToken {
 impl fmt::Debug for CancelToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CancelToken").field("cancelled", &self.is_cancelled()).finish()
+    }
+}
+
+/// A time as `poll` takes it. It may come a little late, never early: nobody spins for the rest of a millisecond.
+pub(crate) fn timespec(time: Duration) -> Timespec {
+    // More seconds than fit are as good as no timeout.
+    Timespec {
+        tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: time.subsec_nanos().into(),
     }
 }

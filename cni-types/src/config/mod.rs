@@ -8,4 +8,4 @@ mod plugin;
 
 pub use gc::{Attachment, VALID_ATTACHMENTS, VALID_ATTACHMENTS_OLD};
 pub use list::{ListedPlugin, NetworkList};
-pub use plugin::{Ipam, PluginConfig};
+pub use plugin::{Ipam, PluginConfig, declared_version};

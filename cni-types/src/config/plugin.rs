@@ -198,6 +198,26 @@ impl PluginConfig {
     }
 }
 
+/// The `cniVersion` of a configuration as text, and nothing else of it; absent, empty and `null` are `None`.
+///
+/// For whoever passes a configuration on and needs no more than the version that the answer will be in.
+///
+/// ```
+/// let version = cni_types::config::declared_version(br#"{"cniVersion":"1.0.0","ipam":"not looked at"}"#)?;
+/// assert_eq!(version.as_deref(), Some("1.0.0"));
+/// # Ok::<(), cni_types::DecodeError>(())
+/// ```
+///
+/// # Errors
+///
+/// When the bytes are no JSON object, or the version is no string. Code 6.
+pub fn declared_version(json: &[u8]) -> Result<Option<String>, DecodeError> {
+    if json.trim_ascii() == b"null" {
+        return Ok(None);
+    }
+    wire::declared_version(WHAT, json)
+}
+
 #[cfg(test)]
 mod tests {
     use super::PluginConfig;
