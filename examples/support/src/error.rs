@@ -37,6 +37,12 @@ pub enum Error {
         /// The cause.
         source: io::Error,
     },
+    /// No firewall works here.
+    #[error("no usable firewall: {probed}")]
+    NoBackend {
+        /// What was tried, and why each does not work.
+        probed: String,
+    },
     /// The path is a file, but none of a network namespace.
     #[error("{path:?} is not a network namespace but {actual:?}")]
     NotNetns {

@@ -7,7 +7,7 @@ mod addr;
 mod link;
 mod neigh;
 mod route;
-mod socket;
+pub(crate) mod socket;
 
 use netlink_packet_core::{NetlinkSerializable, ParseableParametrized};
 use netlink_packet_route::RouteNetlinkMessage;
@@ -83,7 +83,7 @@ fn decoded(
 }
 
 /// A failure of the request loop, told with what it was about.
-fn failed(failure: Failure, attempt: String) -> Error {
+pub(crate) fn failed(failure: Failure, attempt: String) -> Error {
     match failure {
         Failure::Decode(reason) => Error::Decode { attempt, reason },
         Failure::Refused { errno, explanation } => {

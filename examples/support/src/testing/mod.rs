@@ -1,10 +1,12 @@
-//! What tests of plugins share: a network namespace of their own. Feature `testing`; a plugin itself never enables it.
+//! What tests of plugins share: network namespaces of their own, scripted programs. Feature `testing`; a plugin itself never enables it.
 
 mod netns;
+mod tools;
 
 use std::io::Write as _;
 
 pub use self::netns::TestNetns;
+pub use self::tools::ScriptedTools;
 
 /// Tells that a test cannot run here for want of root or a program, as a line `SKIPPED: why` on stderr; the test then
 /// returns. What a kernel lacks is no reason to skip but a case to test.

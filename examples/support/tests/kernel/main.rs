@@ -4,6 +4,7 @@
 
 mod addr;
 mod create;
+mod firewall;
 mod link;
 mod neigh;
 mod netns;

@@ -1,0 +1,69 @@
+use super::*;
+use crate::testing::ScriptedTools;
+
+const LIST: &str = "nft -j -t list table ip cni_hostport";
+
+#[test]
+fn a_script_is_one_call() {
+    let tools = ScriptedTools::new().success("nft -f -", "");
+    Nft::new(&tools).run("add table ip x\n").unwrap();
+    Nft::new(&tools).run(" \n").unwrap();
+    tools.assert_done();
+    assert_eq!(tools.stdins(), ["add table ip x\n"]);
+}
+
+#[test]
+fn a_refusal_quotes_stderr() {
+    let stderr = "/dev/stdin:1:1-3: Error: syntax error, unexpected string\nfoo\n^^^\n";
+    let tools = ScriptedTools::new().failure("nft -f -", stderr);
+    let error = Nft::new(&tools).run("foo").unwrap_err();
+    assert_eq!(error.to_string(), format!("failed to run nft -f -: exit status: 1: {}", stderr.trim()));
+}
+
+#[test]
+fn a_table_is_read_with_handles_and_comments() {
+    let json = r#"{"nftables": [
+        {"metainfo": {"version": "1.0.6", "json_schema_version": 1}},
+        {"table": {"family": "ip", "name": "cni_hostport", "handle": 2}},
+        {"chain": {"family": "ip", "table": "cni_hostport", "name": "hostports", "handle": 1}},
+        {"chain": {"family": "ip", "table": "cni_hostport", "name": "prerouting", "handle": 4,
+                   "type": "nat", "hook": "prerouting", "prio": -100, "policy": "accept"}},
+        {"rule": {"family": "ip", "table": "cni_hostport", "chain": "hostports", "handle": 7, "comment": "c1",
+                  "expr": [{"counter": {"packets": 0, "bytes": 0}}]}},
+        {"rule": {"family": "ip", "table": "cni_hostport", "chain": "prerouting", "handle": 9, "expr": []}}]}"#;
+    let tools = ScriptedTools::new().success(LIST, json);
+    let table = Nft::new(&tools).table("ip", "cni_hostport").unwrap().unwrap();
+    assert!(table.has_chain("hostports") && !table.has_chain("output"));
+    assert_eq!((table.chains[1].hook.as_deref(), table.chains[1].priority), (Some("prerouting"), Some(-100)));
+    let handles: Vec<_> = table.commented("c1").map(|rule| (rule.chain.as_str(), rule.handle)).collect();
+    assert_eq!(handles, [("hostports", 7)]);
+    assert_eq!(table.rules[1].comment, None);
+}
+
+#[test]
+fn a_missing_table_is_none_and_anything_else_an_error() {
+    let tools = ScriptedTools::new()
+        .failure(LIST, "Error: No such file or directory\nlist table ip cni_hostport\n")
+        .failure(LIST, "netlink: Error: cache initialization failed: Operation not permitted\n")
+        .success(LIST, "{")
+        .success(LIST, r#"{"nftables": [{"rule": {"chain": "x"}}]}"#);
+    let nft = Nft::new(&tools);
+    assert_eq!(nft.table("ip", "cni_hostport").unwrap(), None);
+    let texts = [
+        "exit status: 1: netlink: Error: cache initialization failed: Operation not permitted",
+        "EOF while parsing an object at line 1 column 1",
+        "a rule without handle",
+    ];
+    for text in texts {
+        let error = nft.table("ip", "cni_hostport").unwrap_err();
+        assert_eq!(error.to_string(), format!("failed to run {LIST}: {text}"));
+    }
+}
+
+#[test]
+fn a_text_never_ends_early() {
+    assert_eq!(quoted("").unwrap(), "\"\"");
+    for text in ["a\"b", "a\nb", "a\0b"] {
+        assert!(quoted(text).is_err());
+    }
+}

@@ -1,0 +1,71 @@
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use super::*;
+
+/// A directory with a program that is this shell script.
+fn with_program(name: &str, script: &str) -> (tempfile::TempDir, SystemTools) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(name);
+    fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    let tools = SystemTools::in_directories([dir.path().to_owned()]);
+    (dir, tools)
+}
+
+#[test]
+fn arguments_and_stdin_reach_the_program_as_they_are() {
+    let (_dir, tools) = with_program("tool", r#"printf '<%s>' "$@"; cat; echo "$LC_ALL" >&2"#);
+    let call = Call::new("tool", ["a b", "$(id)", "", "*"]).stdin("line\n");
+    let outcome = tools.run(&call).unwrap();
+    assert!(outcome.success);
+    assert_eq!(outcome.stdout, "<a b><$(id)><><*>line\n");
+    assert_eq!(outcome.stderr, "C\n");
+    assert_eq!(call.to_string(), r#"tool "a b" $(id) "" *"#);
+}
+
+#[test]
+fn more_than_a_pipe_holds_goes_both_ways() {
+    let (_dir, tools) = with_program("tool", "cat; exit 3");
+    let stdin = "0123456789abcdef".repeat(64 * 1024);
+    let outcome = tools.run(&Call::new("tool", ["x"]).stdin(stdin.clone())).unwrap();
+    assert!(!outcome.success);
+    assert_eq!((outcome.status.as_str(), outcome.stdout == stdin), ("exit status: 3", true));
+}
+
+#[test]
+fn a_program_need_not_read_its_stdin() {
+    let (_dir, tools) = with_program("tool", "exec 0<&-; echo done");
+    let outcome = tools.run(&Call::new("tool", ["x"]).stdin("x".repeat(1 << 20))).unwrap();
+    assert_eq!((outcome.success, outcome.stdout.as_str()), (true, "done\n"));
+}
+
+#[test]
+fn a_failure_has_the_command_line_the_status_and_stderr() {
+    let (_dir, tools) = with_program("tool", "echo 'no way' >&2; exit 4");
+    let error = Call::new("tool", ["-x"]).succeed(&tools).unwrap_err();
+    assert_eq!(error.to_string(), "failed to run tool -x: exit status: 4: no way");
+    let (_dir, tools) = with_program("tool", "kill -9 $$");
+    let error = Call::new("tool", ["-x"]).succeed(&tools).unwrap_err();
+    assert_eq!(error.to_string(), "failed to run tool -x: signal: 9 (SIGKILL)");
+}
+
+#[test]
+fn a_missing_program_is_told_with_the_directories() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("tool"), "not executable").unwrap();
+    fs::create_dir(dir.path().join("folder")).unwrap();
+    let twice = [dir.path().to_owned(), dir.path().to_owned()];
+    for tool in ["tool", "folder", "nothing"] {
+        let error = SystemTools::in_directories(twice.clone()).run(&Call::new(tool, ["x"])).unwrap_err();
+        assert_eq!(error.to_string(), format!("failed to find {tool:?} in [{:?}]", dir.path()));
+    }
+}
+
+#[test]
+fn sbin_is_searched_even_if_path_lacks_it() {
+    let tools = SystemTools::default();
+    for directory in SBIN {
+        assert!(tools.directories.contains(&PathBuf::from(directory)));
+    }
+}
