@@ -5,7 +5,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use cni_tests::vectors::{case, deviations, glob, report, run};
+use cni_tests::vectors::{adapters, case, deviations, glob, report, run};
 
 /// How many failures are shown in full.
 const SHOWN: usize = 25;
@@ -50,4 +50,29 @@ fn check(file: &'static str, adapter: &dyn run::Adapter) {
 /// Writes past the test harness, which hides what a passing test prints.
 fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+#[test]
+fn results_convert() {
+    check("results_convert", &adapters::ResultsConvert);
+}
+
+#[test]
+fn results_parse() {
+    check("results_parse", &adapters::ResultsParse);
+}
+
+#[test]
+fn prev_result() {
+    check("prev_result", &adapters::PrevResult);
+}
+
+#[test]
+fn validate() {
+    check("validate", &adapters::Validate);
+}
+
+#[test]
+fn versions() {
+    check("versions", &adapters::Versions);
 }

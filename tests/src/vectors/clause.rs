@@ -1,113 +1,47 @@
-//! The words in which a deviation is declared: conditions on a case, and the ways in which our answer may differ.
+//! The words in which a deviation is declared: the ways in which our answer may differ.
 //!
 //! A clause is a few words; values stand in single quotes and may name fields of the input as `{field}`.
 //!
-//! Conditions (`where`; each may begin with `not`):
-//! * `go accepts`, `go refuses`, `go refuses code N`, `go panics`, `go says 'TEXT'`
-//! * `input FIELD has 'TEXT'`, `input FIELD is 'TEXT'`, `input FIELD given`
-//!
-//! Differences (`ours`):
 //! * `refused [code N] [saying 'TEXT' ...]`: we report an error where Go succeeds or crashes
-//! * `accepted`: we succeed where Go reports an error or crashes
+//! * `accepted`: we succeed where Go reports an error or crashes; with `giving PATH from FIELD else JSON` also what comes out
 //! * `own words [saying 'TEXT' ...]`: both report an error; ours is worded otherwise and names every value that Go quotes
-//! * `more details`: both report an error with the same message; our details go on where Go's end
+//! * `other words saying 'TEXT' ...`: both report an error; ours speaks of something else, and says this
 //! * `code N`, `stage 'NAME'`: both report an error; ours has this code, is noticed at this stage
 //! * `adds PATH [JSON]`, `drops PATH`, `gives PATH JSON`: a value that only we have, only Go has, that is another one
-//! * `as the input has it PATH`: as `adds` or `gives`, for a value that stands in the input just like this
+//! * `gives PATH from FIELD else JSON`: a value that only we have, or that is another one: that of a field of the document
+//!   that went in, or else the one told
+//! * `own bytes PATH`: a printed document in another order or with other escapes, laid out as Go does: indented by four
+//!   spaces, without final newline; what came with the input may stand in it as it came
+//! * `as the input has it PATH`: as `adds` or `gives`, for a value that stands in the input just like this; an address may be
+//!   spelt otherwise
 //! * `no counterpart`: the question cannot be put to our code
 //!
 //! `PATH` is a pattern with `*` over paths such as `ok.ips[0].address`.
 
 use super::{case::Case, diff::Diff, glob, json::Json};
 
-/// A condition on a case.
-#[derive(Debug, Clone)]
-pub struct Condition {
-    negated: bool,
-    test: Test,
-}
-
-#[derive(Debug, Clone)]
-enum Test {
-    GoAccepts,
-    GoRefuses { code: Option<String> },
-    GoPanics,
-    GoSays(String),
-    InputHas { field: String, text: String },
-    InputIs { field: String, text: String },
-    InputGiven { field: String },
-}
-
-impl Condition {
-    /// Reads a condition.
-    ///
-    /// # Errors
-    /// Words that are no condition.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let words = words(text)?;
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let (negated, words) = match words.split_first() {
-            Some((&"not", rest)) => (true, rest),
-            _ => (false, &words[..]),
-        };
-        let test = match *words {
-            ["go", "accepts"] => Test::GoAccepts,
-            ["go", "refuses"] => Test::GoRefuses { code: None },
-            ["go", "refuses", "code", code] => Test::GoRefuses { code: Some(code.to_owned()) },
-            ["go", "panics"] => Test::GoPanics,
-            ["go", "says", text] => Test::GoSays(text.to_owned()),
-            ["input", field, "has", text] => {
-                Test::InputHas { field: field.to_owned(), text: text.to_owned() }
-            }
-            ["input", field, "is", text] => Test::InputIs { field: field.to_owned(), text: text.to_owned() },
-            ["input", field, "given"] => Test::InputGiven { field: field.to_owned() },
-            _ => return Err(format!("{text:?} is no condition")),
-        };
-        Ok(Self { negated, test })
-    }
-
-    /// Whether it holds for a case, given Go's answer in the common form.
-    pub fn holds(&self, case: &Case, go: &Json) -> bool {
-        let error = go.field("error");
-        let holds = match &self.test {
-            Test::GoAccepts => go.field("ok").is_some(),
-            Test::GoRefuses { code: None } => error.is_some(),
-            Test::GoRefuses { code: Some(code) } => {
-                error.and_then(|error| error.field("code")) == Some(&Json::number(code))
-            }
-            Test::GoPanics => go.field("panic").is_some(),
-            Test::GoSays(text) => ["text", "details"].iter().any(|key| {
-                error.and_then(|e| e.field(key)?.as_str()).is_some_and(|said| said.contains(text))
-            }),
-            Test::InputHas { field, text } => case.input.at(field).is_some_and(|value| match value {
-                Json::String(value) => value.contains(text),
-                other => other.to_string().contains(text),
-            }),
-            Test::InputIs { field, text } => case.input.at(field).is_some_and(|value| match value {
-                Json::String(value) => value == text,
-                other => other.to_string() == *text,
-            }),
-            Test::InputGiven { field } => case.input.at(field).is_some(),
-        };
-        holds != self.negated
-    }
-}
-
 /// A way in which our answer may differ.
 #[derive(Debug, Clone)]
-pub enum Clause {
+pub struct Clause(Kind);
+
+#[derive(Debug, Clone)]
+enum Kind {
     /// An error where Go succeeds.
     Refused { code: Option<String>, saying: Vec<String> },
     /// Success where Go reports an error.
-    Accepted,
+    Accepted { giving: Option<From> },
     /// Another wording of the same error.
     OwnWords { saying: Vec<String> },
-    /// The same message, with more after Go's details.
-    MoreDetails,
+    /// Another message of the same kind of error.
+    OtherWords { saying: Vec<String> },
     /// Another value of a field of the error.
     ErrorField { path: String, value: Json },
     /// A value that only we have.
     Adds { path: String, value: Option<Json> },
+    /// Another value, or one that only we have, taken from the document that went in.
+    GivesFrom(From),
+    /// The same kind of document, printed otherwise.
+    OwnBytes { path: String },
     /// A value that only Go has.
     Drops { path: String },
     /// Another value.
@@ -116,6 +50,20 @@ pub enum Clause {
     AsInput { path: String },
     /// Nothing to ask.
     NoCounterpart,
+}
+
+/// A value that is expected at a path of our answer because it stands in a field of the document that went in.
+#[derive(Debug, Clone)]
+struct From {
+    path: String,
+    field: String,
+    otherwise: Json,
+}
+
+impl From {
+    fn value<'a>(&'a self, source: Option<&'a Json>) -> &'a Json {
+        source.and_then(|source| source.at(&self.field)).unwrap_or(&self.otherwise)
+    }
 }
 
 impl Clause {
@@ -134,62 +82,84 @@ impl Clause {
             _ => Err(format!("{text:?} is no clause")),
         };
         let json = |value: &str| Json::parse(value).map_err(|error| format!("{text:?}: {error}"));
-        Ok(match *words {
+        Ok(Self(match *words {
             ["refused", "code", code, ref rest @ ..] => {
-                Self::Refused { code: Some(code.to_owned()), saying: saying(rest)? }
+                Kind::Refused { code: Some(code.to_owned()), saying: saying(rest)? }
             }
-            ["refused", ref rest @ ..] => Self::Refused { code: None, saying: saying(rest)? },
-            ["accepted"] => Self::Accepted,
-            ["own", "words", ref rest @ ..] => Self::OwnWords { saying: saying(rest)? },
-            ["more", "details"] => Self::MoreDetails,
-            ["code", code] => Self::ErrorField { path: "error.code".to_owned(), value: json(code)? },
+            ["refused", ref rest @ ..] => Kind::Refused { code: None, saying: saying(rest)? },
+            ["accepted"] => Kind::Accepted { giving: None },
+            ["accepted", "giving", path, "from", field, "else", otherwise] => Kind::Accepted {
+                giving: Some(From {
+                    path: path.to_owned(),
+                    field: field.to_owned(),
+                    otherwise: json(otherwise)?,
+                }),
+            },
+            ["own", "words", ref rest @ ..] => Kind::OwnWords { saying: saying(rest)? },
+            ["other", "words", "saying", ref rest @ ..] if !rest.is_empty() => {
+                Kind::OtherWords { saying: rest.iter().map(|text| (*text).to_owned()).collect() }
+            }
+            ["code", code] => Kind::ErrorField { path: "error.code".to_owned(), value: json(code)? },
             ["stage", stage] => {
-                Self::ErrorField { path: "error.stage".to_owned(), value: Json::string(stage) }
+                Kind::ErrorField { path: "error.stage".to_owned(), value: Json::string(stage) }
             }
-            ["adds", path] => Self::Adds { path: path.to_owned(), value: None },
-            ["adds", path, value] => Self::Adds { path: path.to_owned(), value: Some(json(value)?) },
-            ["drops", path] => Self::Drops { path: path.to_owned() },
-            ["gives", path, value] => Self::Gives { path: path.to_owned(), value: json(value)? },
-            ["as", "the", "input", "has", "it", path] => Self::AsInput { path: path.to_owned() },
-            ["no", "counterpart"] => Self::NoCounterpart,
+            ["gives", path, "from", field, "else", otherwise] => Kind::GivesFrom(From {
+                path: path.to_owned(),
+                field: field.to_owned(),
+                otherwise: json(otherwise)?,
+            }),
+            ["own", "bytes", path] => Kind::OwnBytes { path: path.to_owned() },
+            ["adds", path] => Kind::Adds { path: path.to_owned(), value: None },
+            ["adds", path, value] => Kind::Adds { path: path.to_owned(), value: Some(json(value)?) },
+            ["drops", path] => Kind::Drops { path: path.to_owned() },
+            ["gives", path, value] => Kind::Gives { path: path.to_owned(), value: json(value)? },
+            ["as", "the", "input", "has", "it", path] => Kind::AsInput { path: path.to_owned() },
+            ["no", "counterpart"] => Kind::NoCounterpart,
             _ => return Err(format!("{text:?} is no clause")),
-        })
+        }))
     }
 
     /// Whether this is what happens in `diff`. `source` is the document that went in, if it is one.
     pub fn explains(&self, diff: &Diff, case: &Case, source: Option<&Json>) -> bool {
-        match (self, diff) {
-            (Self::Refused { code, saying }, Diff::Refused { ours, .. }) => refusal(ours, code, saying, case),
-            (Self::Refused { code, saying }, Diff::Panicked { ours }) => {
+        match (&self.0, diff) {
+            (Kind::Refused { code, saying }, Diff::Refused { ours, .. }) => refusal(ours, code, saying, case),
+            (Kind::Refused { code, saying }, Diff::Panicked { ours }) => {
                 ours.field("error").is_some_and(|error| refusal(error, code, saying, case))
             }
-            (Self::Accepted, Diff::Accepted { .. }) => true,
-            (Self::Accepted, Diff::Panicked { ours }) => ours.field("ok").is_some(),
-            (Self::OwnWords { saying }, Diff::Worded { go, ours }) => {
+            (Kind::Accepted { giving }, Diff::Accepted { ours, .. }) => {
+                giving.as_ref().is_none_or(|from| ours.at(&from.path) == Some(from.value(source)))
+            }
+            (Kind::Accepted { .. }, Diff::Panicked { ours }) => ours.field("ok").is_some(),
+            (Kind::OwnWords { saying }, Diff::Worded { go, ours }) => {
                 let text = wording(ours);
                 ours.field("text").is_some_and(|text| *text != Json::string(""))
                     && quoted(&wording(go)).iter().all(|value| text.contains(value))
                     && says_all(&text, saying, case)
             }
-            (Self::MoreDetails, Diff::Worded { go, ours }) => {
-                let details =
-                    |side: &Json| side.field("details").and_then(Json::as_str).unwrap_or_default().to_owned();
-                go.field("text") == ours.field("text") && details(ours).starts_with(&details(go))
+            (Kind::OtherWords { saying }, Diff::Worded { ours, .. }) => {
+                says_all(&wording(ours), saying, case)
             }
-            (Self::ErrorField { path: want, value }, Diff::Changed { path, ours, .. }) => {
+            (Kind::ErrorField { path: want, value }, Diff::Changed { path, ours, .. }) => {
                 want == path && ours == value
             }
-            (Self::Adds { path: want, value }, Diff::Extra { path, ours }) => {
+            (Kind::Adds { path: want, value }, Diff::Extra { path, ours }) => {
                 glob::matches(want, path) && value.as_ref().is_none_or(|value| ours == value)
             }
-            (Self::Drops { path: want }, Diff::Missing { path, .. }) => glob::matches(want, path),
-            (Self::Gives { path: want, value }, Diff::Changed { path, ours, .. }) => {
+            (Kind::GivesFrom(from), Diff::Extra { path, ours } | Diff::Changed { path, ours, .. }) => {
+                glob::matches(&from.path, path) && ours == from.value(source)
+            }
+            (Kind::OwnBytes { path: want }, Diff::Changed { path, ours, .. }) => {
+                glob::matches(want, path) && ours.as_str().is_some_and(is_laid_out)
+            }
+            (Kind::Drops { path: want }, Diff::Missing { path, .. }) => glob::matches(want, path),
+            (Kind::Gives { path: want, value }, Diff::Changed { path, ours, .. }) => {
                 glob::matches(want, path) && ours == value
             }
-            (Self::AsInput { path: want }, Diff::Changed { path, ours, .. } | Diff::Extra { path, ours }) => {
-                glob::matches(want, path) && source.is_some_and(|source| source.contains(ours))
+            (Kind::AsInput { path: want }, Diff::Changed { path, ours, .. } | Diff::Extra { path, ours }) => {
+                glob::matches(want, path)
+                    && source.is_some_and(|source| source.any(&|part| same_but_for_spelling(part, ours)))
             }
-            (Self::NoCounterpart, Diff::NoCounterpart { .. }) => true,
+            (Kind::NoCounterpart, Diff::NoCounterpart { .. }) => true,
             _ => false,
         }
     }
@@ -200,6 +170,47 @@ fn refusal(error: &Json, code: &Option<String>, saying: &[String], case: &Case) 
     error.field("text").is_some_and(|text| *text != Json::string(""))
         && code.as_ref().is_none_or(|code| error.field("code") == Some(&Json::number(code)))
         && says_all(&text, saying, case)
+}
+
+/// Whether two values are the same, or the same address or network in two spellings.
+fn same_but_for_spelling(a: &Json, b: &Json) -> bool {
+    let address = |value: &Json| {
+        let text = value.as_str()?;
+        let (address, prefix) = text.split_once('/').unwrap_or((text, ""));
+        Some((address.parse::<std::net::IpAddr>().ok()?, prefix.to_owned()))
+    };
+    match (a, b) {
+        (Json::Array(a), Json::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_but_for_spelling(a, b))
+        }
+        (Json::Object(a), Json::Object(b_fields)) => {
+            a.len() == b_fields.len()
+                && a.iter().all(|(key, a)| b.field(key).is_some_and(|b| same_but_for_spelling(a, b)))
+        }
+        _ => a == b || address(a).is_some_and(|a| address(b) == Some(a)),
+    }
+}
+
+/// Whether a JSON text is indented by four spaces and ends without newline. What stands in strings is left aside, and so is
+/// a value that stands on one line: it may have come like this.
+fn is_laid_out(text: &str) -> bool {
+    let Ok(document) = Json::parse(text) else { return false };
+    let indented = document.indented();
+    if text.lines().count() == 1 {
+        return indented == text;
+    }
+    // Lines of an indented document are indented by fours and hold one key or value each.
+    let lines: Vec<&str> = text.split('\n').collect();
+    let depth = |line: &str| line.len() - line.trim_start_matches(' ').len();
+    lines.last().is_some_and(|last| !last.is_empty())
+        && lines.iter().all(|line| depth(line).is_multiple_of(4) && line.trim_end() == *line)
+        && lines.iter().all(|line| {
+            let content = line.trim_start().trim_end_matches(',');
+            matches!(content, "{" | "}" | "[" | "]")
+                || Json::parse(content).is_ok()
+                || Json::parse(&format!("{{{content}}}")).is_ok()
+                || content.strip_suffix(['{', '[']).is_some_and(|key| key.ends_with(": "))
+        })
 }
 
 /// Message and details of an error.
@@ -244,7 +255,7 @@ fn quoted(text: &str) -> Vec<&str> {
 }
 
 /// Splits at spaces; what stands in single quotes is one word.
-fn words(text: &str) -> Result<Vec<String>, String> {
+pub(super) fn words(text: &str) -> Result<Vec<String>, String> {
     let mut out = Vec::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() {

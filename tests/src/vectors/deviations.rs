@@ -5,7 +5,8 @@
 
 use super::{
     case::{Case, FILES},
-    clause::{Clause, Condition},
+    clause::Clause,
+    condition::Condition,
     glob,
     json::Json,
 };
@@ -18,9 +19,11 @@ pub struct Deviation {
     /// Vector file, without `.json`.
     pub file: &'static str,
     /// Name patterns; one must match.
-    pub names: Vec<String>,
+    pub patterns: Vec<Pattern>,
     /// Conditions on the case; all must hold.
     pub conditions: Vec<Condition>,
+    /// Whether only other folders than the committed one have such cases.
+    pub elsewhere: bool,
     /// The ways in which our answer differs.
     pub clauses: Vec<Clause>,
     /// The clauses as written.
@@ -29,18 +32,30 @@ pub struct Deviation {
     pub reason: String,
 }
 
+/// A pattern over the names of cases.
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    /// The pattern; `*` is any text.
+    pub text: String,
+    /// Whether every case of such a name differs. Otherwise the cause lies in what some of them hold.
+    pub all: bool,
+}
+
 impl Deviation {
-    /// The first of the entry's patterns that matches the case, if all its conditions hold.
-    pub fn matching(&self, case: &Case, go: &Json) -> Option<usize> {
-        if self.file != case.file || !self.conditions.iter().all(|condition| condition.holds(case, go)) {
-            return None;
-        }
-        self.names.iter().position(|pattern| glob::matches(pattern, &case.name))
+    /// Indices of the patterns that match the case; none unless all conditions hold.
+    pub fn matching(&self, case: &Case, go: &Json) -> Vec<usize> {
+        let concerned = self.file == case.file
+            && self.patterns.iter().any(|pattern| glob::matches(&pattern.text, &case.name))
+            && self.conditions.iter().all(|condition| condition.holds(case, go));
+        let matching =
+            |(_, pattern): &(usize, &Pattern)| concerned && glob::matches(&pattern.text, &case.name);
+        self.patterns.iter().enumerate().filter(matching).map(|(index, _)| index).collect()
     }
 
     /// A short name for messages.
     pub fn label(&self) -> String {
-        format!("row {} ({}: {})", self.row, self.file, self.names.join(", "))
+        let names: Vec<_> = self.patterns.iter().map(|pattern| pattern.text.as_str()).collect();
+        format!("row {} ({}: {})", self.row, self.file, names.join(", "))
     }
 }
 
@@ -60,17 +75,27 @@ pub fn parse(text: &str) -> Result<Vec<Deviation>, String> {
 
 fn deviation(entry: &Json) -> Result<Deviation, String> {
     for (key, _) in entry.as_object().ok_or("expected an object")? {
-        if !["row", "file", "names", "where", "ours", "reason"].contains(&key.as_str()) {
+        if !["row", "file", "names", "where", "some", "elsewhere", "ours", "reason"].contains(&key.as_str()) {
             return Err(format!("unknown key {key:?}"));
         }
     }
     let text =
         |key: &str| entry.field(key).and_then(Json::as_str).ok_or(format!("expected a string {key:?}"));
+    let flag = |key: &str| match entry.field(key) {
+        None => Ok(false),
+        Some(Json::Bool(true)) => Ok(true),
+        Some(_) => Err(format!("{key:?} can only be true")),
+    };
     let file = text("file")?;
     let clause_texts = strings(entry, "ours")?;
-    let names = strings(entry, "names")?;
-    if clause_texts.is_empty() || names.is_empty() || text("reason")?.is_empty() {
-        return Err("\"names\", \"ours\" and \"reason\" cannot be empty".to_owned());
+    let mut patterns = Vec::new();
+    for (key, all) in [("names", true), ("some", false)] {
+        if entry.field(key).is_some() {
+            patterns.extend(strings(entry, key)?.into_iter().map(|text| Pattern { text, all }));
+        }
+    }
+    if clause_texts.is_empty() || patterns.is_empty() || text("reason")?.is_empty() {
+        return Err("neither names nor \"ours\" nor \"reason\" can be empty".to_owned());
     }
     Ok(Deviation {
         row: match entry.field("row") {
@@ -78,7 +103,7 @@ fn deviation(entry: &Json) -> Result<Deviation, String> {
             _ => return Err("expected a number \"row\"".to_owned()),
         },
         file: FILES.into_iter().find(|known| *known == file).ok_or(format!("unknown file {file:?}"))?,
-        names,
+        patterns,
         conditions: match entry.field("where") {
             None => Vec::new(),
             Some(_) => strings(entry, "where")?
@@ -86,6 +111,7 @@ fn deviation(entry: &Json) -> Result<Deviation, String> {
                 .map(|text| Condition::parse(text))
                 .collect::<Result<_, _>>()?,
         },
+        elsewhere: flag("elsewhere")?,
         clauses: clause_texts.iter().map(|text| Clause::parse(text)).collect::<Result<_, _>>()?,
         clause_texts,
         reason: text("reason")?.to_owned(),
@@ -107,7 +133,7 @@ mod tests {
     #[test]
     fn entries_are_read() {
         let list = parse(&format!("[{GOOD}]")).unwrap();
-        assert_eq!((list[0].row, list[0].file, list[0].names.len()), (31, "validate", 2));
+        assert_eq!((list[0].row, list[0].file, list[0].patterns.len()), (31, "validate", 2));
         assert_eq!(list[0].label(), "row 31 (validate: a/*, b)");
     }
 

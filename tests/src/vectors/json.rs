@@ -116,12 +116,46 @@ impl Json {
         }
     }
 
-    /// Whether `part` is this value or occurs anywhere within it.
-    pub fn contains(&self, part: &Self) -> bool {
-        self == part
+    /// The value as Go prints it: indented by four spaces, without final newline.
+    pub fn indented(&self) -> String {
+        let mut out = String::new();
+        self.indent(&mut out, "\n");
+        out
+    }
+
+    fn indent(&self, out: &mut String, line: &str) {
+        let inner = format!("{line}    ");
+        match self {
+            Self::Array(items) if !items.is_empty() => {
+                for (index, item) in items.iter().enumerate() {
+                    out.push_str(if index == 0 { "[" } else { "," });
+                    out.push_str(&inner);
+                    item.indent(out, &inner);
+                }
+                out.push_str(line);
+                out.push(']');
+            }
+            Self::Object(fields) if !fields.is_empty() => {
+                for (index, (key, value)) in fields.iter().enumerate() {
+                    out.push_str(if index == 0 { "{" } else { "," });
+                    out.push_str(&inner);
+                    out.push_str(&Self::string(key).to_string());
+                    out.push_str(": ");
+                    value.indent(out, &inner);
+                }
+                out.push_str(line);
+                out.push('}');
+            }
+            other => out.push_str(&other.to_string()),
+        }
+    }
+
+    /// Whether a value for which `same` holds is this one or stands anywhere within it.
+    pub fn any(&self, same: &impl Fn(&Self) -> bool) -> bool {
+        same(self)
             || match self {
-                Self::Array(items) => items.iter().any(|item| item.contains(part)),
-                Self::Object(fields) => fields.iter().any(|(_, value)| value.contains(part)),
+                Self::Array(items) => items.iter().any(|item| item.any(same)),
+                Self::Object(fields) => fields.iter().any(|(_, value)| value.any(same)),
                 _ => false,
             }
     }

@@ -7,6 +7,7 @@
 pub mod adapters;
 pub mod case;
 pub mod clause;
+pub mod condition;
 pub mod deviations;
 pub mod diff;
 pub mod glob;

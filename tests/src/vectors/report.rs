@@ -101,6 +101,7 @@ mod tests {
             skipped: Vec::new(),
             failures: vec![failure; failures],
             stale: Vec::new(),
+            uses: Vec::new(),
         }
     }
 

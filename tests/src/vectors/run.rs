@@ -1,7 +1,8 @@
 //! Runs the cases of one file through an adapter and holds the answers against Go's and against the list of deviations.
 //!
 //! A case passes if we answer as Go did, or if it is listed and every difference is one of those declared. A case that
-//! matches a listed entry must differ in a way that the entry declares, or the entry is out of date. In the committed
+//! matches a listed entry must differ in a way that the entry declares, or the entry is out of date; only where an entry says
+//! that it concerns `some` cases of a name, the others may be as Go's. In the committed
 //! folder every pattern and every clause of the list must be needed by some case; in another folder, which may hold
 //! other cases of the families, a pattern without a case is fine.
 
@@ -91,6 +92,29 @@ pub struct Summary {
     pub failures: Vec<Failure>,
     /// Patterns and clauses of the list that nothing needs.
     pub stale: Vec<String>,
+    /// What of the list was at work.
+    pub uses: Vec<Use>,
+}
+
+/// The list without the patterns and clauses that nothing needed, for a check that what is left holds for other cases.
+pub fn needed(list: &[Deviation], file: &str, uses: &[Use]) -> Vec<Deviation> {
+    let mut left = Vec::new();
+    for (index, entry) in list.iter().enumerate().filter(|(_, entry)| entry.file == file) {
+        let mut entry = entry.clone();
+        let at_work = |of: fn(&Use) -> usize, number: usize| {
+            uses.iter().any(|used| used.entry == index && of(used) == number)
+        };
+        let clauses = entry.clauses.into_iter().zip(entry.clause_texts).enumerate();
+        (entry.clauses, entry.clause_texts) = clauses
+            .filter(|(number, _)| at_work(|used| used.clause, *number))
+            .map(|(_, clause)| clause)
+            .unzip();
+        let patterns = entry.patterns.into_iter().enumerate();
+        entry.patterns =
+            patterns.filter(|(number, _)| at_work(|used| used.pattern, *number)).map(|(_, it)| it).collect();
+        left.push(entry);
+    }
+    left
 }
 
 /// Runs `cases`. `committed`: whether this is the folder for which the list was written.
@@ -120,14 +144,14 @@ pub fn run(
         skipped: Vec::new(),
         failures: Vec::new(),
         stale: Vec::new(),
+        uses: Vec::new(),
     };
-    let mut uses = Vec::new();
     for (case, outcome) in cases.iter().zip(outcomes) {
         match outcome {
             Outcome::Equal => summary.equal += 1,
             Outcome::Listed(more) => {
                 summary.listed += 1;
-                uses.extend(more);
+                summary.uses.extend(more);
             }
             Outcome::Skipped(why) => summary.skipped.push((case.name.clone(), why)),
             Outcome::Failed(failure) => summary.failures.push(failure),
@@ -135,7 +159,7 @@ pub fn run(
     }
     // A skipped or failed case may be the one that a pattern is for.
     if committed && summary.skipped.is_empty() && summary.failures.is_empty() {
-        summary.stale = stale(file, list, &uses);
+        summary.stale = stale(file, list, &summary.uses);
     }
     summary
 }
@@ -143,9 +167,15 @@ pub fn run(
 fn stale(file: &str, list: &[Deviation], uses: &[Use]) -> Vec<String> {
     let mut found = Vec::new();
     for (index, entry) in list.iter().enumerate().filter(|(_, entry)| entry.file == file) {
-        for (pattern, name) in entry.names.iter().enumerate() {
-            if !uses.iter().any(|used| used.entry == index && used.pattern == pattern) {
-                found.push(format!("row {}: no case differs by the pattern {name:?}", entry.row));
+        if entry.elsewhere {
+            if uses.iter().any(|used| used.entry == index) {
+                found.push(format!("{}: is said to have no case here, but has", entry.label()));
+            }
+            continue;
+        }
+        for (number, pattern) in entry.patterns.iter().enumerate() {
+            if !uses.iter().any(|used| used.entry == index && used.pattern == number) {
+                found.push(format!("{}: no case differs by the pattern {:?}", entry.label(), pattern.text));
             }
         }
         for (clause, text) in entry.clause_texts.iter().enumerate() {
@@ -179,18 +209,19 @@ fn outcome(case: &Case, adapter: &dyn Adapter, list: &[Deviation]) -> Outcome {
         },
     };
     let source = adapter.source(case);
-    let applicable: Vec<(usize, usize, &Deviation)> = list
+    let applicable: Vec<(usize, Vec<usize>, &Deviation)> = list
         .iter()
         .enumerate()
-        .filter_map(|(index, entry)| entry.matching(case, &go).map(|pattern| (index, pattern, entry)))
+        .map(|(index, entry)| (index, entry.matching(case, &go), entry))
+        .filter(|(_, patterns, _)| !patterns.is_empty())
         .collect();
     let (mut uses, mut unexplained) = (Vec::new(), Vec::new());
     for diff in &diffs {
         let before = uses.len();
-        for &(entry, pattern, deviation) in &applicable {
+        for (entry, patterns, deviation) in &applicable {
             for (clause, it) in deviation.clauses.iter().enumerate() {
                 if it.explains(diff, case, source.as_ref()) {
-                    uses.push(Use { entry, pattern, clause });
+                    uses.extend(patterns.iter().map(|&pattern| Use { entry: *entry, pattern, clause }));
                 }
             }
         }
@@ -200,9 +231,19 @@ fn outcome(case: &Case, adapter: &dyn Adapter, list: &[Deviation]) -> Outcome {
             unexplained.push(diff.clone());
         }
     }
+    // Where the verdicts differ there is nothing left within them that other entries could speak of.
+    let verdict_differs = diffs.iter().any(|diff| {
+        matches!(
+            diff,
+            Diff::Refused { .. } | Diff::Accepted { .. } | Diff::Panicked { .. } | Diff::NoCounterpart { .. }
+        )
+    });
     let idle: Vec<String> = applicable
         .iter()
-        .filter(|(index, ..)| !uses.iter().any(|used| used.entry == *index))
+        .filter(|(index, patterns, entry)| {
+            let must_differ = patterns.iter().any(|&pattern| entry.patterns[pattern].all);
+            must_differ && !verdict_differs && !uses.iter().any(|used| used.entry == *index)
+        })
         .map(|(_, _, entry)| entry.label())
         .collect();
     if !unexplained.is_empty() {

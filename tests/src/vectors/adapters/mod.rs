@@ -1,1 +1,60 @@
 //! One adapter per vector file: how its cases are put to our crates.
+//!
+//! An adapter knows the format of its file and our API, and nothing of single cases.
+
+mod prev_result;
+mod results;
+mod validate;
+mod versions;
+
+pub use prev_result::PrevResult;
+pub use results::{ResultsConvert, ResultsParse};
+pub use validate::Validate;
+pub use versions::Versions;
+
+use super::{json::Json, run::Adapter};
+
+/// The adapter for a vector file, if there is one.
+pub fn by_file(file: &str) -> Option<Box<dyn Adapter>> {
+    Some(match file {
+        "prev_result" => Box::new(PrevResult),
+        "results_convert" => Box::new(ResultsConvert),
+        "results_parse" => Box::new(ResultsParse),
+        "validate" => Box::new(Validate),
+        "versions" => Box::new(Versions),
+        _ => return None,
+    })
+}
+
+/// The fields of `expect` of the given names, for the common form.
+fn pick(expect: &Json, names: &[&str]) -> Vec<(String, Json)> {
+    names.iter().filter_map(|name| Some(((*name).to_owned(), expect.field(name)?.clone()))).collect()
+}
+
+/// The common form of an expectation in which `ok` or `error` stands as it is; the fields named go along with either.
+fn simple(expect: &Json, with_ok: &[&str], with_error: &[&str]) -> Json {
+    if let Some(panic) = expect.field("panic") {
+        return Json::object([("panic", panic.clone())]);
+    }
+    if let Some(error) = expect.field("error") {
+        let mut fields = vec![("text".to_owned(), error.clone())];
+        fields.extend(pick(expect, with_error));
+        return Json::object([("error", Json::Object(fields))]);
+    }
+    let mut fields: Vec<_> =
+        expect.field("ok").map(|ok| ("value".to_owned(), ok.clone())).into_iter().collect();
+    fields.extend(pick(expect, with_ok));
+    Json::object([("ok", Json::Object(fields))])
+}
+
+/// An error in the common form.
+fn error<K: Into<String>>(text: impl std::fmt::Display, fields: impl IntoIterator<Item = (K, Json)>) -> Json {
+    let mut all = vec![("text".to_owned(), Json::string(text.to_string()))];
+    all.extend(fields.into_iter().map(|(key, value)| (key.into(), value)));
+    Json::object([("error", Json::Object(all))])
+}
+
+/// A success in the common form.
+fn ok<K: Into<String>>(fields: impl IntoIterator<Item = (K, Json)>) -> Json {
+    Json::object([("ok", Json::object(fields))])
+}

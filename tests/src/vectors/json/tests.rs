@@ -87,5 +87,11 @@ fn paths_lead_to_values() {
     for path in ["a.c", "a.b[2]", "a.b[x]", "a[0]", "a.b.c"] {
         assert_eq!(value.at(path), None, "{path}");
     }
-    assert!(value.contains(&parse("[1,2]")) && !value.contains(&parse("3")));
+    assert!(value.any(&|part| *part == parse("[1,2]")) && !value.any(&|part| *part == parse("3")));
+}
+
+#[test]
+fn indentation_is_gos() {
+    let text = "{\n    \"a\": [\n        1,\n        {}\n    ],\n    \"b\": []\n}";
+    assert_eq!(parse(text).indented(), text);
 }

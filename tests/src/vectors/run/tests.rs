@@ -73,17 +73,34 @@ fn a_listed_case_that_no_longer_differs_fails_in_any_folder() {
 }
 
 #[test]
+fn an_entry_for_some_cases_needs_one_of_them() {
+    let list = REFUSAL.replace("\"names\"", "\"some\"");
+    let summary = outcomes(&[("a/1", OK, OK), ("a/2", OK, ERR4)], &list, true);
+    assert_eq!((summary.equal, summary.listed, summary.stale.len()), (1, 1, 0));
+    assert_eq!(outcomes(&[("a/1", OK, OK)], &list, true).stale.len(), 2);
+    assert_eq!(outcomes(&[("a/1", OK, ERR7)], &list, true).failures.len(), 1);
+}
+
+#[test]
 fn a_pattern_or_clause_that_nothing_needs_is_told_for_the_committed_folder() {
     let wide = REFUSAL.replace(r#"["a/*"]"#, r#"["a/*","c"]"#).replace("code 4\"]", "code 4\",\"accepted\"]");
     let cases = [("a/1", OK, ERR4)];
     assert_eq!(
         outcomes(&cases, &wide, true).stale,
         [
-            r#"row 1: no case differs by the pattern "c""#,
+            r#"row 1 (validate: a/*, c): no case differs by the pattern "c""#,
             r#"row 1 (validate: a/*, c): no case differs as in "accepted""#
         ]
     );
     assert!(outcomes(&cases, &wide, false).stale.is_empty());
+}
+
+#[test]
+fn an_entry_for_other_folders_must_have_no_case_in_this_one() {
+    let list = REFUSAL.replace("\"ours\"", "\"elsewhere\":true,\"ours\"");
+    assert!(outcomes(&[("b", OK, OK)], &list, true).stale.is_empty());
+    assert_eq!(outcomes(&[("a/1", OK, ERR4)], &list, true).stale.len(), 1);
+    assert_eq!(outcomes(&[("a/1", OK, ERR4)], &list, false).listed, 1);
 }
 
 #[test]
