@@ -78,14 +78,8 @@ pub fn find_plugin(plugin: &PluginType, search_path: &SearchPath) -> Result<Path
 }
 
 fn look_in(dir: &Path, plugin: &PluginType) -> Result<PathBuf, Miss> {
-    if dir.as_os_str().is_empty() {
-        return Err(Miss::RefusedEmpty);
-    }
-    if !dir.is_absolute() {
-        return Err(Miss::RefusedRelative);
-    }
-    if has_colon(dir) {
-        return Err(Miss::RefusedColon);
+    if let Some(refused) = refusal(dir) {
+        return Err(refused);
     }
     let path = dir.join(plugin.as_str());
     let found = match fs::metadata(&path) {
@@ -99,6 +93,19 @@ fn look_in(dir: &Path, plugin: &PluginType) -> Result<PathBuf, Miss> {
         Err(Miss::NotExecutable)
     } else {
         Ok(path)
+    }
+}
+
+/// Why a directory is not even searched.
+pub(crate) fn refusal(dir: &Path) -> Option<Miss> {
+    if dir.as_os_str().is_empty() {
+        Some(Miss::RefusedEmpty)
+    } else if !dir.is_absolute() {
+        Some(Miss::RefusedRelative)
+    } else if has_colon(dir) {
+        Some(Miss::RefusedColon)
+    } else {
+        None
     }
 }
 

@@ -12,6 +12,12 @@
 //! | `environment` | a process environment as a value |
 //! | `until` | deadline and cancellation |
 //!
+//! # Features
+//!
+//! | feature | default | what it adds |
+//! | --- | --- | --- |
+//! | `testing` | no | the module `testing`: plugins as a test tells them to be |
+//!
 //! A runtime that knows configuration lists, caches and chains is in the crate `libcni`; the plugin's side is in
 //! `cni-skel`. Both are built on this one.
 
@@ -24,7 +30,15 @@ mod ops;
 mod parameters;
 mod process;
 mod reply;
+#[cfg(feature = "testing")]
+mod scripted;
 mod until;
+
+/// Plugins as a test tells them to be.
+#[cfg(feature = "testing")]
+pub mod testing {
+    pub use crate::scripted::{RecordedCall, Reply, ScriptedExec};
+}
 
 pub use environment::Environment;
 pub use error::{ConfigError, Error, ErrorKind};
