@@ -66,6 +66,16 @@ impl ArgValue for bool {
     }
 }
 
+/// An argument that may be absent. An empty value that the type cannot have means absent as well, as in Go for `IP=`.
+impl<T: ArgValue> ArgValue for Option<T> {
+    fn from_value(key: &str, value: &str) -> Result<Self, InvalidArgs> {
+        match T::from_value(key, value) {
+            Err(_) if value.is_empty() => Ok(None),
+            read => read.map(Some),
+        }
+    }
+}
+
 macro_rules! arg_values {
     ($($type:ty: $what:literal),* $(,)?) => {
         $(impl ArgValue for $type {

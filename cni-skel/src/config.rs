@@ -43,7 +43,9 @@ pub(crate) fn decode<T: DeserializeOwned>(json: &[u8], deny_unknown_keys: bool) 
     let decoded = serde_path_to_error::deserialize(request);
     if let Some((key, value)) = unknown {
         let msg = format!("unsupported field {key:?} in network configuration");
-        return Err(ErrorObject::new(ErrorCode::UNSUPPORTED_FIELD, msg).with_details(format!("{key} is {value}")));
+        return Err(
+            ErrorObject::new(ErrorCode::UNSUPPORTED_FIELD, msg).with_details(format!("{key} is {value}"))
+        );
     }
     decoded.map_err(|error| {
         let path = error.path().to_string();
@@ -64,7 +66,11 @@ struct Request<'r> {
 }
 
 impl<'r> Request<'r> {
-    fn visit<'de, V: Visitor<'de>>(self, fields: Option<&'static [&'static str]>, visitor: V) -> Result<V::Value, serde_json::Error> {
+    fn visit<'de, V: Visitor<'de>>(
+        self,
+        fields: Option<&'static [&'static str]>,
+        visitor: V,
+    ) -> Result<V::Value, serde_json::Error> {
         let keys: ExtraKeys = serde_json::from_slice(self.json)?;
         let mut entries: Vec<(String, RawJson)> = Vec::with_capacity(keys.len());
         for (key, value) in keys.iter() {
@@ -111,7 +117,11 @@ impl<'de> Deserializer<'de> for Request<'_> {
         self.visit(Some(fields), visitor)
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Self::Error> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
         visitor.visit_newtype_struct(self)
     }
 
@@ -119,7 +129,11 @@ impl<'de> Deserializer<'de> for Request<'_> {
         visitor.visit_unit()
     }
 
-    fn deserialize_unit_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Self::Error> {
+    fn deserialize_unit_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
         visitor.visit_unit()
     }
 
@@ -179,7 +193,8 @@ mod tests {
 
     #[test]
     fn keys_are_found_in_any_letter_case_and_the_exact_one_wins() {
-        let json = r#"{"cniVersion":"1.0.0","name":"n","type":"t","BRIDGE":"b","isgateway":true,"isGateway":false}"#;
+        let json =
+            r#"{"cniVersion":"1.0.0","name":"n","type":"t","BRIDGE":"b","isgateway":true,"isGateway":false}"#;
         assert_eq!(read(json), Ok(Sample { bridge: "b".to_owned(), is_gateway: Some(false) }));
     }
 

@@ -1,8 +1,8 @@
 //! From a call to a reply: every check in the order of the protocol, then the handler.
 //!
-//! 1. the command; 2. the variables; 3. stdin; 4. the network's name; 5. the version; 6. the namespace; 7. what the
-//! command carries (`prevResult`, valid attachments); 8. the plugin's own configuration; 9. the handler.
-//! Nothing is touched before all of them are passed.
+//! The command, the variables, stdin, the network's name, the version, the namespace, what the command carries
+//! (`prevResult`, valid attachments), the plugin's own configuration, the handler: in this order, and nothing is touched
+//! before all of them are passed.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -75,7 +75,8 @@ impl<'p, P: Plugin> Dispatcher<'p, P> {
                 match self.handle(command, call, &mut version, &mut notes) {
                     Ok(answer) => Reply { stderr: notes, ..Reply::new(answer) },
                     Err(error) => {
-                        let error = error.with_version(version.as_deref().unwrap_or(CniVersion::NEWEST.as_str()));
+                        let error =
+                            error.with_version(version.as_deref().unwrap_or(CniVersion::NEWEST.as_str()));
                         Reply { stderr: notes, ..Reply::error(error) }
                     }
                 }
@@ -87,7 +88,12 @@ impl<'p, P: Plugin> Dispatcher<'p, P> {
     /// Who the plugin is, for a person.
     fn about(&self) -> String {
         let version = if P::VERSION.is_empty() { String::new() } else { format!(" {}", P::VERSION) };
-        format!("{}{version}: {}\nCNI spec versions supported: {}\n", P::NAME, P::ABOUT, self.versions.join(", "))
+        format!(
+            "{}{version}: {}\nCNI spec versions supported: {}\n",
+            P::NAME,
+            P::ABOUT,
+            self.versions.join(", ")
+        )
     }
 
     /// The reply to VERSION, in the version of the request if it has a good one.
@@ -140,9 +146,9 @@ impl<'p, P: Plugin> Dispatcher<'p, P> {
             let values = if P::Runtime::CAPABILITIES.is_empty() {
                 Default::default()
             } else {
-                network_config.runtime_values().map_err(invalid_config)?
+                network_config.runtime_values().map_err(|error| invalid_config(&error))?
             };
-            let runtime = P::Runtime::from_values(&values).map_err(invalid_config)?;
+            let runtime = P::Runtime::from_values(&values).map_err(|error| invalid_config(&error))?;
             Ok(Context { command, env, stdin, exec, network, version, network_config, config, runtime })
         };
 
@@ -173,14 +179,16 @@ impl<'p, P: Plugin> Dispatcher<'p, P> {
         let attached = |context| request::Attached { context, container_id, ifname, args };
         match (command, netns, prev_result) {
             (Command::Add, Some(netns), prev_result) => {
-                let request = AddRequest { attached: attached(context(call, network_config)?), netns, prev_result };
+                let request =
+                    AddRequest { attached: attached(context(call, network_config)?), netns, prev_result };
                 let result: AddResult = self.guard(|plugin| plugin.add(&request))?;
                 VersionedResult::new(result, version)
                     .map(|result| Answer::Result(Box::new(result)))
                     .map_err(|error| ErrorObject::new(ErrorCode::INTERNAL, error.to_string()))
             }
             (Command::Check, Some(netns), Some(prev_result)) => {
-                let request = CheckRequest { attached: attached(context(call, network_config)?), netns, prev_result };
+                let request =
+                    CheckRequest { attached: attached(context(call, network_config)?), netns, prev_result };
                 self.guard(|plugin| plugin.check(&request)).map(|()| Answer::Done)
             }
             (Command::Check, ..) => Err(ErrorObject::new(
@@ -188,7 +196,8 @@ impl<'p, P: Plugin> Dispatcher<'p, P> {
                 "Required prevResult missing: CHECK verifies what ADD reported, so the runtime must pass it on",
             )),
             (_, netns, prev_result) => {
-                let request = DelRequest { attached: attached(context(call, network_config)?), netns, prev_result };
+                let request =
+                    DelRequest { attached: attached(context(call, network_config)?), netns, prev_result };
                 self.guard(|plugin| plugin.del(&request)).map(|()| Answer::Done)
             }
         }
@@ -269,9 +278,11 @@ fn valid_attachments(config: &PluginConfig) -> Result<Vec<crate::types::config::
         Ok(Some(list)) => Ok(list),
         Ok(None) => Err(ErrorObject::new(
             ErrorCode::INVALID_NETWORK_CONFIG,
-            format!("missing {key:?}: GC removes whatever is not listed, so the runtime must list what to keep"),
+            format!(
+                "missing {key:?}: GC removes whatever is not listed, so the runtime must list what to keep"
+            ),
         )),
-        Err(error) => Err(invalid_config(error)),
+        Err(error) => Err(invalid_config(&error)),
     }
 }
 
@@ -289,6 +300,9 @@ fn refuse_own_netns(call: &Call, netns: &Netns) -> Result<(), ErrorObject> {
     Err(ErrorObject::new(ErrorCode::INVALID_NETNS, msg).with_details(details))
 }
 
-fn invalid_config(error: DecodeError) -> ErrorObject {
+fn invalid_config(error: &DecodeError) -> ErrorObject {
     ErrorObject::new(ErrorCode::INVALID_NETWORK_CONFIG, error.to_string())
 }
+
+#[cfg(test)]
+mod tests;

@@ -138,7 +138,11 @@ impl Error {
             object.details.clone_from(details);
         }
         for attempted in &self.context {
-            object.msg = if object.msg.is_empty() { attempted.clone() } else { format!("{attempted}: {}", object.msg) };
+            object.msg = if object.msg.is_empty() {
+                attempted.clone()
+            } else {
+                format!("{attempted}: {}", object.msg)
+            };
         }
         // Neither a code nor a message may be missing: a runtime that shows nothing else shows these.
         if object.code().value() == 0 {
@@ -155,7 +159,9 @@ impl Error {
 type CodedBy = for<'e> fn(&'e (dyn std::error::Error + 'static)) -> Option<&'e dyn CodedError>;
 
 /// An error and its sources, outermost first.
-fn chain<'e>(error: &'e (dyn std::error::Error + 'static)) -> impl Iterator<Item = &'e (dyn std::error::Error + 'static)> {
+fn chain<'e>(
+    error: &'e (dyn std::error::Error + 'static),
+) -> impl Iterator<Item = &'e (dyn std::error::Error + 'static)> {
     std::iter::successors(Some(error), |error| error.source())
 }
 
@@ -168,7 +174,9 @@ fn object_of(error: &(dyn std::error::Error + 'static), coded: CodedBy) -> Error
             .map(|coded| ErrorObject::new(coded.code(), "").with_details(coded.details().unwrap_or_default()))
             .or_else(|| known_object(error));
         // An error object prints its code and details, which have their own places here.
-        let message = error.downcast_ref::<ErrorObject>().map_or_else(|| error.to_string(), |object| object.msg.clone());
+        let message = error
+            .downcast_ref::<ErrorObject>()
+            .map_or_else(|| error.to_string(), |object| object.msg.clone());
         // Some errors print their source themselves; saying it twice helps nobody.
         if !message.is_empty() && !messages.last().is_some_and(|outer| outer.ends_with(&message)) {
             messages.push(message);
@@ -249,3 +257,6 @@ impl<T, E: Into<Error>> ResultExt<T> for std::result::Result<T, E> {
         self.map_err(|error| error.into().with_code(code))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -77,6 +77,9 @@ mod dispatch;
 mod error;
 mod netns;
 mod plugin;
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
 mod reply;
 mod request;
 mod run;

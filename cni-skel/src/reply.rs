@@ -60,7 +60,11 @@ impl Reply {
 
     /// The result of ADD in the newest layout, if it is one.
     pub fn result(&self) -> Option<AddResult> {
-        if let Answer::Result(result) = &self.answer { Some(result.as_ref().clone().into_add_result()) } else { None }
+        if let Answer::Result(result) = &self.answer {
+            Some(result.as_ref().clone().into_add_result())
+        } else {
+            None
+        }
     }
 
     /// The error object, if it is one.

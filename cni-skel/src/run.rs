@@ -81,7 +81,10 @@ mod abort {
             backtrace(info);
             let error = panic_object(info.payload()).with_version(CniVersion::NEWEST);
             let _ = Reply::error(error).write(&stdout, io::sink());
-            #[allow(clippy::exit, reason = "the alternative is SIGABRT, which a runtime cannot tell from a crash")]
+            #[allow(
+                clippy::exit,
+                reason = "the alternative is SIGABRT, which a runtime cannot tell from a crash"
+            )]
             std::process::exit(1);
         }));
     }

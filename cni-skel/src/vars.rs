@@ -89,7 +89,10 @@ impl Faults {
 
     fn into_error(self) -> Option<ErrorObject> {
         let invalid = |(variable, value, error): &(&str, String, ErrorObject)| {
-            format!("{variable} is {value}: {}", if error.details.is_empty() { &error.msg } else { &error.details })
+            format!(
+                "{variable} is {value}: {}",
+                if error.details.is_empty() { &error.msg } else { &error.details }
+            )
         };
         let details: Vec<_> = self.invalid.iter().map(invalid).collect();
         let msg = match (self.missing.as_slice(), self.invalid.as_slice()) {

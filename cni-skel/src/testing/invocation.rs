@@ -93,7 +93,8 @@ impl Invocation {
     /// When the value has no JSON form.
     #[doc(alias = "prevResult")]
     pub fn prev_result(mut self, result: impl Serialize) -> Self {
-        let result = serde_json::to_value(result).unwrap_or_else(|error| panic!("prevResult has no JSON form: {error}"));
+        let result = serde_json::to_value(result)
+            .unwrap_or_else(|error| panic!("prevResult has no JSON form: {error}"));
         self.added.insert("prevResult".to_owned(), result);
         self
     }
@@ -104,7 +105,8 @@ impl Invocation {
     ///
     /// When the value has no JSON form.
     pub fn capability(mut self, name: &str, value: impl Serialize) -> Self {
-        let value = serde_json::to_value(value).unwrap_or_else(|error| panic!("{name} has no JSON form: {error}"));
+        let value =
+            serde_json::to_value(value).unwrap_or_else(|error| panic!("{name} has no JSON form: {error}"));
         let runtime_config = self.added.entry("runtimeConfig").or_insert_with(|| json!({}));
         if let Value::Object(values) = runtime_config {
             values.insert(name.to_owned(), value);

@@ -60,8 +60,9 @@ impl Outcome {
     #[track_caller]
     pub fn json(&self) -> serde_json::Value {
         let stdout = &self.reply.stdout;
-        serde_json::from_slice(stdout)
-            .unwrap_or_else(|error| panic!("stdout is no JSON document ({error}): {:?}", String::from_utf8_lossy(stdout)))
+        serde_json::from_slice(stdout).unwrap_or_else(|error| {
+            panic!("stdout is no JSON document ({error}): {:?}", String::from_utf8_lossy(stdout))
+        })
     }
 
     /// The error object, if the call failed.
