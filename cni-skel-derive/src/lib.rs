@@ -1,1 +1,40 @@
-//! Derives.
+//! The derives of `cni-skel`, which re-exports them. Entry points and the reference of their attributes; the work is
+//! done stage by stage: `attr` reads, `ast` lowers, `validate` judges, `expand` writes, and `fallback` writes when there
+//! was a mistake.
+
+mod ast;
+mod attr;
+mod ctxt;
+mod expand;
+mod fallback;
+mod spec;
+mod symbol;
+mod template;
+mod validate;
+
+use proc_macro::TokenStream;
+use syn::{DeriveInput, parse_macro_input};
+
+/// Declares a plugin.
+#[proc_macro_derive(CniPlugin, attributes(cni))]
+pub fn derive_cni_plugin(input: TokenStream) -> TokenStream {
+    expand::cni_plugin(&parse_macro_input!(input as DeriveInput)).into()
+}
+
+/// Each field is a capability.
+#[proc_macro_derive(RuntimeConfig, attributes(cni))]
+pub fn derive_runtime_config(input: TokenStream) -> TokenStream {
+    expand::runtime_config(&parse_macro_input!(input as DeriveInput)).into()
+}
+
+/// Each field is an argument.
+#[proc_macro_derive(CniArgs, attributes(cni))]
+pub fn derive_cni_args(input: TokenStream) -> TokenStream {
+    expand::cni_args(&parse_macro_input!(input as DeriveInput)).into()
+}
+
+/// Gives errors their codes.
+#[proc_macro_derive(CniError, attributes(cni))]
+pub fn derive_cni_error(input: TokenStream) -> TokenStream {
+    expand::cni_error(&parse_macro_input!(input as DeriveInput)).into()
+}

@@ -70,6 +70,8 @@
 //! | --- | --- | --- |
 //! | `derive` | yes | the derive macros |
 
+#[doc(hidden)]
+pub mod __private;
 mod args;
 mod call;
 mod config;
@@ -77,9 +79,6 @@ mod dispatch;
 mod error;
 mod netns;
 mod plugin;
-#[doc(hidden)]
-#[path = "private.rs"]
-pub mod __private;
 mod reply;
 mod request;
 mod run;

@@ -1,0 +1,25 @@
+//! What the derives' expansions call. Not public API: it changes with the derives, whose version is pinned.
+//!
+//! Functions rather than code in the expansion, so that a missing bound is told in one sentence on the author's type.
+
+use std::error::Error;
+
+pub use serde::de::DeserializeOwned;
+
+use crate::error::CodedError;
+use crate::types::DecodeError;
+use crate::types::config::capability::Values;
+
+/// The error as one that knows its code, if it is of this type.
+pub fn coded<'e, T: CodedError + 'static>(error: &'e (dyn Error + 'static)) -> Option<&'e dyn CodedError> {
+    error.downcast_ref::<T>().map(|error| error as &dyn CodedError)
+}
+
+/// The value of a capability; the type's default when the runtime gave none.
+///
+/// # Errors
+///
+/// When the value is not of the type.
+pub fn capability<T: DeserializeOwned + Default>(values: &Values, name: &str) -> Result<T, DecodeError> {
+    Ok(values.decode(name)?.unwrap_or_default())
+}
