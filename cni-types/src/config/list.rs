@@ -68,12 +68,13 @@ impl NetworkList {
         }
     }
 
-    /// Reads as much of a list as can be read, and tells everything that cannot.
+    /// Reads as much of a list as can be read, and tells everything that cannot. A plugin that cannot be read is an empty
+    /// one in its place.
     ///
     /// ```
     /// use cni_types::config::NetworkList;
     /// let (list, faults) = NetworkList::decode_all(b"{\"name\": 7,\n \"plugins\": [{\"type\": \"a\"}, 7]}");
-    /// assert_eq!(list.plugins.len(), 1);
+    /// assert_eq!(list.plugins.len(), 2);
     /// let faults: Vec<_> = faults.iter().map(|fault| (fault.path().unwrap(), fault.line())).collect();
     /// assert_eq!(faults, [("name", 1), ("plugins[1]", 2)]);
     /// ```
@@ -251,7 +252,8 @@ impl<'a> Reader<'a> {
         let mut plugins = Vec::new();
         for (index, item) in self.keep("plugins", raw, items).unwrap_or_default().into_iter().enumerate() {
             let decoded = ListedPlugin::decode(item.get().as_bytes());
-            plugins.extend(self.keep(&format!("plugins[{index}]"), item, decoded));
+            // One that cannot be read is an empty one, so that the others keep their places.
+            plugins.push(self.keep(&format!("plugins[{index}]"), item, decoded).unwrap_or_default());
         }
         plugins
     }
