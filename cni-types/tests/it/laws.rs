@@ -169,7 +169,7 @@ proptest! {
 
     #[test]
     fn converting_twice_is_converting_once(result in result(), via in version(), to in version()) {
-        let direct = VersionedResult::new(result.clone(), via).and_then(|printed| printed.convert(to));
+        let direct = VersionedResult::new(result, via).and_then(|printed| printed.convert(to));
         let again = direct.clone().and_then(|printed| printed.convert(to));
         prop_assert_eq!(direct, again);
     }
@@ -182,7 +182,7 @@ proptest! {
         let before = owners(&result);
         let index = result.insert_interface(at, Interface::new(&name));
         prop_assert_eq!(&result.interfaces[index].name, &name);
-        prop_assert_eq!(owners(&result), before.clone());
+        prop_assert_eq!(&owners(&result), &before);
         result.remove_interface(index);
         prop_assert_eq!(owners(&result), before);
         let out_of_range = result.validate().iter().any(|problem| problem.to_string().starts_with("ips"));
