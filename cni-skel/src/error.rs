@@ -45,6 +45,10 @@ enum Cause {
 /// An error that knows its CNI code. Derive it for an enum; see the [`CniError`](macro@crate::CniError) derive.
 ///
 /// See [the spec's error codes](https://github.com/containernetworking/cni/blob/main/SPEC.md#error).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not say which CNI codes it has",
+    note = "add `#[derive(cni_skel::CniError)]` to `{Self}`, with `#[cni(code = …)]` for its code"
+)]
 pub trait CodedError: std::error::Error {
     /// The code.
     fn code(&self) -> ErrorCode;
