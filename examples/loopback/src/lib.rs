@@ -6,8 +6,8 @@
 use std::net::IpAddr;
 
 use cni_skel::{
-    AddRequest, AddResult, CheckRequest, Cidr, CniPlugin, DelRequest, Error, Interface, IpConfig, MacAddr, Plugin, Result,
-    ResultExt,
+    AddRequest, AddResult, CheckRequest, Cidr, CniPlugin, DelRequest, Error, Interface, IpConfig, MacAddr,
+    Plugin, Result, ResultExt,
 };
 use plugin_support::netlink::{Address, Link};
 use plugin_support::netns::NetNs;
@@ -35,7 +35,8 @@ impl Plugin for Loopback {
         let index = result.add_interface(interface);
         // The kernel gives the addresses when the link comes up.
         let addresses = netlink.addresses(&lo)?;
-        let first = |v4: bool| addresses.iter().map(|found| found.network).find(|network| network.is_ipv4() == v4);
+        let first =
+            |v4: bool| addresses.iter().map(|found| found.network).find(|network| network.is_ipv4() == v4);
         for network in [first(true), first(false)].into_iter().flatten() {
             result.add_ips_on(index, [IpConfig::new(Cidr::new(network.ip(), network.prefix())?)]);
         }
@@ -52,7 +53,9 @@ impl Plugin for Loopback {
         let prev_result = req.prev_result();
         let Some(index) = prev_result.container_interface(LO) else { return Ok(()) };
         for expected in prev_result.ips_of(index).map(|ip| ip.address) {
-            let same = |found: &Address| found.network.ip() == expected.address() && found.network.prefix() == expected.prefix();
+            let same = |found: &Address| {
+                found.network.ip() == expected.address() && found.network.prefix() == expected.prefix()
+            };
             if !addresses.iter().any(same) {
                 return Err(Error::message(format!("loopback interface has lost its address {expected}")));
             }

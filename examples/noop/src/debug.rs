@@ -90,7 +90,8 @@ impl LogEntry {
             file.lock()?;
             let mut text = Vec::new();
             file.read_to_end(&mut text)?;
-            let mut log: Vec<Self> = if text.is_empty() { Vec::new() } else { serde_json::from_slice(&text)? };
+            let mut log: Vec<Self> =
+                if text.is_empty() { Vec::new() } else { serde_json::from_slice(&text)? };
             log.push(self.clone());
             file.set_len(0)?;
             file.rewind()?;

@@ -16,8 +16,8 @@ use std::process::ExitCode;
 
 use cni_skel::types::{CniArgs, Command, VersionedResult, env};
 use cni_skel::{
-    AddRequest, AddResult, Call, CheckRequest, CniPlugin, CniVersion, DelRequest, Dispatcher, Error, ErrorCode, GcRequest,
-    Plugin, Reply, Result, StatusRequest,
+    AddRequest, AddResult, Call, CheckRequest, CniPlugin, CniVersion, DelRequest, Dispatcher, Error,
+    ErrorCode, GcRequest, Plugin, Reply, Result, StatusRequest,
 };
 
 pub use debug::{CmdArgs, Debug, LogEntry};
@@ -76,7 +76,8 @@ impl std::fmt::Debug for Noop {
 impl Noop {
     /// The plugin that answers a call: it has read what the test prepared.
     pub fn for_call(call: &mut Call) -> Self {
-        let text = |call: &Call, name: &str| call.var(name).unwrap_or_default().to_string_lossy().into_owned();
+        let text =
+            |call: &Call, name: &str| call.var(name).unwrap_or_default().to_string_lossy().into_owned();
         // VERSION need not have a stdin; what cannot be read is refused by the dispatch, in its own words.
         let reads_stdin = call.var(env::COMMAND).is_some_and(|command| command != Command::Version.as_str());
         let stdin_data = if reads_stdin { call.stdin().unwrap_or_default().to_vec() } else { Vec::new() };
@@ -90,7 +91,8 @@ impl Noop {
             stdin_data,
         };
         let config: Config = serde_json::from_slice(&args.stdin_data).unwrap_or_default();
-        let named = args.args.parse::<CniArgs>().ok().and_then(|pairs| pairs.find("DEBUG").map(PathBuf::from));
+        let named =
+            args.args.parse::<CniArgs>().ok().and_then(|pairs| pairs.find("DEBUG").map(PathBuf::from));
         let debug = match named.or(config.debug_file) {
             None => Ok(None),
             Some(path) => Debug::read(&path).map(|debug| Some((path, debug))),
@@ -114,7 +116,8 @@ impl Noop {
 
     /// What VERSION reports, and what is enforced.
     fn versions(&self) -> Vec<String> {
-        let told = self.debug.as_ref().ok().and_then(|debug| debug.as_ref()?.1.report_version_support.clone());
+        let told =
+            self.debug.as_ref().ok().and_then(|debug| debug.as_ref()?.1.report_version_support.clone());
         told.unwrap_or_else(|| {
             let released = CniVersion::ALL.iter().map(ToString::to_string);
             std::iter::once(UNRELEASED.to_owned()).chain(released).collect()
@@ -128,7 +131,8 @@ impl Noop {
         if let Some(log) = &self.command_log {
             called.append(log)?;
         }
-        let Some((path, debug)) = self.debug.as_ref().map_err(|error| Error::message(error.to_string()))? else {
+        let Some((path, debug)) = self.debug.as_ref().map_err(|error| Error::message(error.to_string()))?
+        else {
             said.stdout = Some("{}".to_owned());
             "CNI_ARGS or config empty, no debug behavior\n".clone_into(&mut said.stderr);
             return Ok(());
@@ -139,12 +143,17 @@ impl Noop {
             said.exit = Some(u8::try_from(debug.exit_with_code).unwrap_or(u8::MAX));
         }
         if !debug.report_error.is_empty() || debug.report_error_code != 0 {
-            let code = if debug.report_error_code == 0 { ErrorCode::INTERNAL.value() } else { debug.report_error_code };
+            let code = if debug.report_error_code == 0 {
+                ErrorCode::INTERNAL.value()
+            } else {
+                debug.report_error_code
+            };
             return Err(Error::new(ErrorCode::new(code), debug.report_error.clone()));
         }
         said.stdout = Some(match debug.report_result.as_str() {
             PASS_THROUGH | INJECT_DNS => {
-                let mut result = prev_result.cloned().ok_or_else(|| Error::message("there is no prevResult to report"))?;
+                let mut result =
+                    prev_result.cloned().ok_or_else(|| Error::message("there is no prevResult to report"))?;
                 if debug.report_result == INJECT_DNS {
                     result.dns.nameservers = vec![INJECTED.to_owned()];
                 }

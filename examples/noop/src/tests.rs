@@ -70,7 +70,10 @@ fn the_reported_versions_are_enforced() {
     with_debug(json!({"ReportVersionSupport": ["0.-42.0", "0.3.0"]}), |_, args| {
         let (exit, stdout, _) = call("VERSION", args, &json!({}));
         assert_eq!(exit, 0);
-        assert_eq!(serde_json::from_str::<Value>(&stdout).unwrap()["supportedVersions"], json!(["0.-42.0", "0.3.0"]));
+        assert_eq!(
+            serde_json::from_str::<Value>(&stdout).unwrap()["supportedVersions"],
+            json!(["0.-42.0", "0.3.0"])
+        );
         let (exit, stdout, _) = call("ADD", args, &config("0.4.0"));
         assert_eq!(exit, 1);
         assert_eq!(serde_json::from_str::<Value>(&stdout).unwrap()["code"], 1);
@@ -83,23 +86,31 @@ fn the_prev_result_is_passed_through_in_the_version_of_the_configuration() {
     config["prevResult"] = json!({"cniVersion": "1.0.0", "ips": [{"address": "10.1.0.5/16"}]});
     with_debug(json!({"ReportResult": "PASSTHROUGH"}), |_, args| {
         let (_, stdout, _) = call("ADD", args, &config);
-        let expected = json!({"cniVersion": "0.4.0", "ips": [{"version": "4", "address": "10.1.0.5/16"}], "dns": {}});
+        let expected =
+            json!({"cniVersion": "0.4.0", "ips": [{"version": "4", "address": "10.1.0.5/16"}], "dns": {}});
         assert_eq!(serde_json::from_str::<Value>(&stdout).unwrap(), expected);
     });
     with_debug(json!({"ReportResult": "INJECT-DNS"}), |_, args| {
         let (_, stdout, _) = call("ADD", args, &config);
-        assert_eq!(serde_json::from_str::<Value>(&stdout).unwrap()["dns"], json!({"nameservers": ["1.2.3.4"]}));
+        assert_eq!(
+            serde_json::from_str::<Value>(&stdout).unwrap()["dns"],
+            json!({"nameservers": ["1.2.3.4"]})
+        );
     });
 }
 
 #[test]
 fn the_exit_status_can_be_told() {
     with_debug(json!({"ReportResult": "{}", "ExitWithCode": 3}), |_, args| {
-        assert_eq!(call("CHECK", args, &{
-            let mut config = config("1.0.0");
-            config["prevResult"] = json!({});
-            config
-        }).0, 3);
+        assert_eq!(
+            call("CHECK", args, &{
+                let mut config = config("1.0.0");
+                config["prevResult"] = json!({});
+                config
+            })
+            .0,
+            3
+        );
     });
 }
 
