@@ -196,3 +196,6 @@ impl fmt::Display for FindError {
 }
 
 impl std::error::Error for FindError {}
+
+#[cfg(test)]
+mod tests;

@@ -30,12 +30,12 @@ mod ops;
 mod parameters;
 mod process;
 mod reply;
-#[cfg(feature = "testing")]
+#[cfg(any(test, feature = "testing"))]
 mod scripted;
 mod until;
 
 /// Plugins as a test tells them to be.
-#[cfg(feature = "testing")]
+#[cfg(any(test, feature = "testing"))]
 pub mod testing {
     pub use crate::scripted::{RecordedCall, Reply, ScriptedExec};
 }

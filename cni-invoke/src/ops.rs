@@ -172,3 +172,6 @@ fn config_version(config: &[u8]) -> Result<CniVersion, ConfigError> {
     let text = declared_version(config).map_err(ConfigError::Decode)?;
     text.as_deref().unwrap_or_default().parse().map_err(ConfigError::Version)
 }
+
+#[cfg(test)]
+mod tests;

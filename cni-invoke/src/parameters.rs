@@ -113,3 +113,77 @@ pub(crate) fn with_command(environment: &Environment, command: Command) -> Envir
     }
     environment
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn inherited(trace: &[(&str, &str)]) -> Environment {
+        trace.iter().copied().chain([("PATH", "/bin")]).collect()
+    }
+
+    fn traced(trace: Option<Trace>, inherited: Environment) -> [Option<String>; 3] {
+        let parameters = Parameters { trace, ..Parameters::default() };
+        let environment = with_command(&parameters.environment(inherited), Command::Add);
+        for name in env::TRACE {
+            assert!(environment.iter().filter(|(key, _)| *key == name).count() <= 1, "{name} stands twice");
+        }
+        env::TRACE.map(|name| environment.find(name).map(|value| value.to_string_lossy().into_owned()))
+    }
+
+    #[test]
+    fn c96_a_trace_replaces_an_inherited_one_and_none_adds_nothing() {
+        let old = [("TRACEPARENT", "old"), ("TRACESTATE", "old"), ("BAGGAGE", "old")];
+        let new = Trace { state: Some("s".to_owned()), ..Trace::new("p") };
+        assert_eq!(
+            traced(Some(new.clone()), inherited(&[])),
+            [Some("p".to_owned()), Some("s".to_owned()), None]
+        );
+        assert_eq!(traced(Some(new), inherited(&old)), [Some("p".to_owned()), Some("s".to_owned()), None]);
+        assert_eq!(traced(None, inherited(&[])), [None, None, None]);
+        assert_eq!(traced(None, inherited(&old[..1])), [Some("old".to_owned()), None, None]);
+    }
+
+    #[test]
+    fn inherited_variables_of_the_protocol_never_show_through() {
+        let stale = ["CNI_COMMAND", "CNI_CONTAINERID", "CNI_NETNS", "CNI_IFNAME", "CNI_ARGS", "CNI_PATH"];
+        let mut inherited: Environment = stale.map(|name| (name, "stale")).into_iter().collect();
+        inherited.set("CNI_NETNS_OVERRIDE", "1");
+        let environment = with_command(&Parameters::default().environment(inherited), Command::Status);
+        let found: Vec<_> = environment
+            .iter()
+            .map(|(name, value)| (name.to_str().unwrap(), value.to_str().unwrap()))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("CNI_COMMAND", "STATUS"),
+                ("CNI_CONTAINERID", ""),
+                ("CNI_NETNS", ""),
+                ("CNI_IFNAME", ""),
+                ("CNI_ARGS", ""),
+                ("CNI_PATH", ""),
+                ("CNI_NETNS_OVERRIDE", "1"),
+            ]
+        );
+    }
+
+    #[test]
+    fn every_value_arrives_as_it_is() {
+        let mut parameters =
+            Parameters::attachment(ContainerId::new("c1").unwrap(), InterfaceName::new("eth0").unwrap());
+        parameters.netns = Some("/run/netns/c1".into());
+        parameters.args = "IgnoreUnknown=1;A=b=c".parse().unwrap();
+        parameters.search_path = SearchPath::new(["/opt/cni/bin", "/no:colon", "/usr/lib/cni"]);
+        let environment = parameters.environment(Environment::new());
+        for (name, value) in [
+            ("CNI_CONTAINERID", "c1"),
+            ("CNI_IFNAME", "eth0"),
+            ("CNI_NETNS", "/run/netns/c1"),
+            ("CNI_ARGS", "IgnoreUnknown=1;A=b=c"),
+            ("CNI_PATH", "/opt/cni/bin:/usr/lib/cni"),
+        ] {
+            assert_eq!(environment.find(name).unwrap(), value, "{name}");
+        }
+    }
+}

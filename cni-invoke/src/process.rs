@@ -15,6 +15,7 @@ use cni_types::PluginType;
 
 use crate::exec::{Exec, Invocation, Output, RunError};
 use crate::find::{FindError, SearchPath, find_plugin};
+use crate::until::Until;
 
 /// How long the first wait for a busy file is; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
@@ -107,28 +108,41 @@ impl ProcessExec {
         if self.own_group {
             command.process_group(0);
         }
-        let (mut waited, mut pause) = (Duration::ZERO, FIRST_PAUSE);
-        loop {
-            // Not only before the first attempt: the pauses end early when it is over.
-            if let Some(why) = invocation.until.interruption() {
-                return Err(RunError::NotExecuted { why });
-            }
-            let source = match command.spawn() {
-                Ok(child) => return Ok(child),
-                Err(source) => source,
-            };
-            if source.kind() != io::ErrorKind::ExecutableFileBusy {
-                let hint = start_hint(invocation, &source);
-                return Err(RunError::Start { hint, source });
-            }
-            if waited >= self.busy_patience {
-                return Err(RunError::Busy { waited, source });
-            }
-            let this_pause = pause.min(self.busy_patience - waited);
-            invocation.until.sleep(this_pause);
-            waited += this_pause;
-            pause *= 2;
+        retry_while_busy(self.busy_patience, invocation.until, || command.spawn()).map_err(
+            |error| match error {
+                RunError::Start { source, .. } => {
+                    RunError::Start { hint: start_hint(invocation, &source), source }
+                }
+                other => other,
+            },
+        )
+    }
+}
+
+/// Starts something, again and again as long as its file is busy. The whole patience is used up, in waits that double.
+fn retry_while_busy<T>(
+    patience: Duration,
+    until: &Until,
+    mut start: impl FnMut() -> io::Result<T>,
+) -> Result<T, RunError> {
+    let (mut waited, mut pause) = (Duration::ZERO, FIRST_PAUSE);
+    loop {
+        // Not only before the first attempt: the pauses end early when it is over.
+        if let Some(why) = until.interruption() {
+            return Err(RunError::NotExecuted { why });
         }
+        match start() {
+            Ok(started) => return Ok(started),
+            Err(source) if source.kind() != io::ErrorKind::ExecutableFileBusy => {
+                return Err(RunError::Start { hint: None, source });
+            }
+            Err(source) if waited >= patience => return Err(RunError::Busy { waited, source }),
+            Err(_) => {}
+        }
+        let this_pause = pause.min(patience - waited);
+        until.sleep(this_pause);
+        waited += this_pause;
+        pause *= 2;
     }
 }
 
@@ -171,3 +185,6 @@ fn start_hint(invocation: &Invocation<'_>, source: &io::Error) -> Option<&'stati
         None
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -115,3 +115,6 @@ fn error_object(stdout: &[u8]) -> Option<ErrorObject> {
     let says_something = object.code().value() != 0 || !object.msg.is_empty() || !object.details.is_empty();
     says_something.then_some(object)
 }
+
+#[cfg(test)]
+mod tests;
