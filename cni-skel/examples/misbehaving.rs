@@ -1,0 +1,61 @@
+//! A plugin that does what a plugin should not, so that the SDK's guards can be seen at work by the tests.
+//!
+//! `CNI_ARGS=DO=…` says what: `print`, `print-partial`, `child`, `panic`, `fail`; anything else does nothing wrong.
+
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use cni_skel::{AddRequest, AddResult, CniArgs, CniPlugin, DelRequest, Error, Plugin, Result};
+
+#[derive(CniArgs)]
+#[cni(ignore_unknown)]
+struct Args {
+    r#do: Option<String>,
+}
+
+#[derive(serde::Deserialize)]
+struct Config {
+    /// Written when a destructor of the handler runs.
+    marker: Option<PathBuf>,
+}
+
+#[derive(CniPlugin)]
+#[cni(name = "misbehaving", about = "does what a plugin should not", args = Args, config = Config)]
+struct Misbehaving;
+
+/// Writes a file when it is dropped.
+struct Marker(Option<PathBuf>);
+
+impl Drop for Marker {
+    fn drop(&mut self) {
+        if let Some(path) = &self.0 {
+            let _ = std::fs::write(path, "dropped");
+        }
+    }
+}
+
+impl Plugin for Misbehaving {
+    fn add(&self, req: &AddRequest<Self>) -> Result<AddResult> {
+        let _marker = Marker(req.config().marker.clone());
+        #[allow(clippy::print_stdout, reason = "this is what must not get into the reply")]
+        match req.args().r#do.as_deref() {
+            Some("print") => println!("level=info msg=hi"),
+            Some("print-partial") => print!("without an end"),
+            Some("child") => {
+                Command::new("echo").arg("from a child").status()?;
+            }
+            Some("panic") => panic!("out of luck"),
+            Some("fail") => return Err(Error::message("as told")),
+            _ => {}
+        }
+        Ok(req.result())
+    }
+
+    fn del(&self, _: &DelRequest<Self>) -> Result<()> {
+        Ok(())
+    }
+}
+
+fn main() -> ExitCode {
+    cni_skel::run(&Misbehaving)
+}
