@@ -143,6 +143,16 @@ impl Change {
         self
     }
 
+    /// Makes a chain. If there is one already, the change fails: it is someone else's by then.
+    pub fn new_chain(self, name: &str) -> Self {
+        self.command::<String>("-N", name, [])
+    }
+
+    /// Changes nothing, but fails unless a chain has this rule. Words that mean the same are the same.
+    pub fn check<S: Into<String>>(self, chain: &str, rule: impl IntoIterator<Item = S>) -> Self {
+        self.command("-C", chain, rule)
+    }
+
     /// Adds a rule at the end of a chain.
     pub fn append<S: Into<String>>(self, chain: &str, rule: impl IntoIterator<Item = S>) -> Self {
         self.command("-A", chain, rule)

@@ -27,6 +27,12 @@ fn a_change_is_one_call() {
 }
 
 #[test]
+fn a_chain_can_be_demanded_to_be_new_and_a_rule_to_be_there() {
+    let change = Change::to("nat").new_chain("CNI-A").check("CNI-B", ["-j", "RETURN"]);
+    assert_eq!(change.script().unwrap(), "*nat\n-N CNI-A\n-C CNI-B -j RETURN\nCOMMIT\n");
+}
+
+#[test]
 fn no_change_is_no_call() {
     let tools = ScriptedTools::new();
     let change = Change::to("nat");
