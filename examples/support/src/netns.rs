@@ -78,7 +78,7 @@ impl NetNs {
         let statfs =
             fstatfs(&file).map_err(|errno| Error::os(format!("failed to Statfs {path:?}"), errno))?;
         holds_namespaces(&path, &statfs)?;
-        is_network(&path, &file)?;
+        is_network(&path, &file, &statfs)?;
         let id = NetNsId::of_file(&file)
             .map_err(|source| Error::io(format!("failed to stat network namespace {path:?}"), source))?;
         Ok(Self { file, path, id })
@@ -195,11 +195,13 @@ fn holds_namespaces(path: &Path, statfs: &StatFs) -> Result<()> {
     Err(Error::NotNsFile { path: path.to_owned(), magic })
 }
 
-/// The kernel names a namespace file by its type, `net:[4026531840]`. Where that cannot be read, entering decides.
-fn is_network(path: &Path, file: &File) -> Result<()> {
+/// The kernel names a namespace file by its type, `net:[4026531840]`, unless it is mounted somewhere, as `ip netns` and
+/// runtimes do: then it names the place. Where the type cannot be read, entering decides.
+fn is_network(path: &Path, file: &File, statfs: &StatFs) -> Result<()> {
     let Ok(target) = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())) else { return Ok(()) };
     let actual = target.to_string_lossy();
-    if actual.starts_with("net:[") {
+    let is_mounted = target.is_absolute() && u64::try_from(statfs.f_type) == Ok(NSFS_MAGIC);
+    if is_mounted || actual.starts_with("net:[") {
         return Ok(());
     }
     Err(Error::NotNetns { path: path.to_owned(), actual: actual.into_owned() })
