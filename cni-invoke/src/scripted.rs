@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cni_types::{Command, ErrorCode, ErrorObject, PluginType};
@@ -38,7 +38,7 @@ use crate::until::Interruption;
 /// assert!(cni_invoke::del(&exec, &request).unwrap_err().object().unwrap().is_try_again());
 ///
 /// let calls = exec.calls();
-/// assert_eq!(calls[1].command, Command::Del);
+/// assert_eq!(calls[1].command(), Command::Del);
 /// assert_eq!(calls[1].var("CNI_IFNAME").unwrap(), "eth0");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -161,21 +161,40 @@ impl fmt::Debug for ScriptedExec {
 
 /// One call of a plugin, as a [`ScriptedExec`] saw it.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct RecordedCall {
-    /// The plugin's type.
-    pub plugin: PluginType,
-    /// The binary that would have been run.
-    pub program: PathBuf,
-    /// The command.
-    pub command: Command,
-    /// The whole environment.
-    pub environment: Environment,
-    /// All of stdin.
-    pub stdin: Vec<u8>,
+    plugin: PluginType,
+    program: PathBuf,
+    command: Command,
+    environment: Environment,
+    stdin: Vec<u8>,
 }
 
 impl RecordedCall {
+    /// The plugin's type.
+    pub fn plugin(&self) -> &PluginType {
+        &self.plugin
+    }
+
+    /// The binary that would have been run.
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// The command.
+    pub fn command(&self) -> Command {
+        self.command
+    }
+
+    /// The whole environment.
+    pub fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    /// All of stdin.
+    pub fn stdin(&self) -> &[u8] {
+        &self.stdin
+    }
+
     /// A variable of the environment.
     pub fn var(&self, name: &str) -> Option<&OsStr> {
         self.environment.find(name)

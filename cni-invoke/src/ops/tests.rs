@@ -45,13 +45,13 @@ fn every_operation_passes_stdin_and_environment_on_and_sets_the_command() {
     }
     let expected = [Command::Add, Command::Check, Command::Del, Command::Gc, Command::Status];
     let calls = exec.calls();
-    assert_eq!(calls.iter().map(|call| call.command).collect::<Vec<_>>(), expected);
+    assert_eq!(calls.iter().map(|call| call.command()).collect::<Vec<_>>(), expected);
     for call in calls {
-        assert_eq!(call.stdin, CONFIG);
-        assert_eq!(call.program.as_path(), std::path::Path::new("/ipam/bin/host-local"));
+        assert_eq!(call.stdin(), CONFIG);
+        assert_eq!(call.program(), std::path::Path::new("/ipam/bin/host-local"));
         let mut given = environment.clone();
-        given.set("CNI_COMMAND", call.command.as_str());
-        assert_eq!(call.environment, given);
+        given.set("CNI_COMMAND", call.command().as_str());
+        assert_eq!(*call.environment(), given);
     }
 }
 
@@ -66,7 +66,7 @@ fn version_asks_with_values_that_early_plugins_want() {
     assert_eq!(info.supported_versions, ["1.0.0"]);
     let call = &exec.calls()[0];
     assert_eq!(call.config(), json!({"cniVersion": "1.1.0"}));
-    assert_eq!(call.program.as_path(), std::path::Path::new("/ipam/bin/host-local"));
+    assert_eq!(call.program(), std::path::Path::new("/ipam/bin/host-local"));
     for name in ["CNI_NETNS", "CNI_IFNAME", "CNI_PATH"] {
         assert_eq!(call.var(name).unwrap(), "dummy", "{name}");
     }
