@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::firewall::Family;
 use crate::netlink::failed;
 use crate::netlink::socket::{Failure, Socket};
+use crate::netns::NetNs;
 
 // `linux/netfilter/nfnetlink_conntrack.h`: messages of subsystem 1, and the attributes used here.
 const GET: u16 = 1 << 8 | 1;
@@ -26,10 +27,18 @@ const UDP: u8 = 17;
 /// Bytes of `struct nfgenmsg`.
 const HEADER: usize = 4;
 
-/// The connections that one network namespace tracks.
+/// The connections that one network namespace tracks, from [`NetNs::conntrack`].
 #[derive(Debug)]
 pub struct Conntrack {
-    socket: Socket,
+    kernel: Kernel,
+}
+
+/// What answers, as for [`Handle`](crate::netlink::Handle).
+#[derive(Debug)]
+enum Kernel {
+    Linux(Socket),
+    #[cfg(feature = "testing")]
+    Fake(crate::testing::FakeNetns),
 }
 
 /// What names a tracked flow: the attributes of its listing that a deletion repeats, with their flags.
@@ -39,18 +48,24 @@ struct Flow {
     name: Vec<u8>,
 }
 
-impl Conntrack {
-    /// Connects to the calling thread's network namespace.
+impl NetNs {
+    /// The connections that this namespace tracks.
     ///
     /// # Errors
     ///
     /// If the kernel has no netfilter.
-    pub fn open() -> Result<Self> {
-        Socket::open(NETLINK_NETFILTER)
-            .map(|socket| Self { socket })
+    pub fn conntrack(&self) -> Result<Conntrack> {
+        #[cfg(feature = "testing")]
+        if let Some(fake) = &self.fake {
+            return Ok(Conntrack { kernel: Kernel::Fake(fake.clone()) });
+        }
+        self.run(|| Socket::open(NETLINK_NETFILTER))?
+            .map(|socket| Conntrack { kernel: Kernel::Linux(socket) })
             .map_err(|errno| Error::os("failed to open a netfilter netlink socket", errno))
     }
+}
 
+impl Conntrack {
     /// Forgets all UDP flows whose first packet went to one of these ports, and tells how many. That is the port before
     /// any translation: a host port, not a container's.
     ///
@@ -61,31 +76,38 @@ impl Conntrack {
         if ports.is_empty() {
             return Ok(0);
         }
-        let replies = self
-            .socket
-            .dump(GET, &header(family))
-            .map_err(|failure| failed(failure, "failed to list tracked connections".into()))?;
-        let mut forgotten = 0;
-        for flow in replies.iter().filter_map(|reply| udp_flow(&reply.body)) {
-            if !ports.contains(&flow.destination_port) {
-                continue;
-            }
-            let request = [&header(family)[..], &flow.name].concat();
-            match self.socket.request(DELETE, 0, &request) {
-                Ok(_) => forgotten += 1,
-                // It has ended meanwhile.
-                Err(Failure::Refused { errno: RawErrno::NOENT, .. }) => {}
-                Err(failure) => {
-                    let port = flow.destination_port;
-                    return Err(failed(
-                        failure,
-                        format!("failed to forget a tracked connection to udp port {port}"),
-                    ));
-                }
+        match &self.kernel {
+            Kernel::Linux(socket) => forget_udp(socket, family, ports),
+            #[cfg(feature = "testing")]
+            Kernel::Fake(netns) => netns.forget_udp(family, ports),
+        }
+    }
+}
+
+fn forget_udp(socket: &Socket, family: Family, ports: &[u16]) -> Result<usize> {
+    let replies = socket
+        .dump(GET, &header(family))
+        .map_err(|failure| failed(failure, "failed to list tracked connections".into()))?;
+    let mut forgotten = 0;
+    for flow in replies.iter().filter_map(|reply| udp_flow(&reply.body)) {
+        if !ports.contains(&flow.destination_port) {
+            continue;
+        }
+        let request = [&header(family)[..], &flow.name].concat();
+        match socket.request(DELETE, 0, &request) {
+            Ok(_) => forgotten += 1,
+            // It has ended meanwhile.
+            Err(Failure::Refused { errno: RawErrno::NOENT, .. }) => {}
+            Err(failure) => {
+                let port = flow.destination_port;
+                return Err(failed(
+                    failure,
+                    format!("failed to forget a tracked connection to udp port {port}"),
+                ));
             }
         }
-        Ok(forgotten)
     }
+    Ok(forgotten)
 }
 
 /// `struct nfgenmsg`: the family, version 0, no resource.

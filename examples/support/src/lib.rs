@@ -5,11 +5,12 @@
 //! | [`atomic`] | how a file comes to be as a whole |
 //! | [`conntrack`] | which tracked connections to forget |
 //! | [`firewall`] | how `iptables` and `nft` are run, one transaction a call |
+//! | [`kernel`] | where namespaces come from: the seam for tests without root |
 //! | [`lock`] | who may touch a store |
 //! | [`netlink`] | links, addresses and routes, over one synchronous request loop |
 //! | [`netns`] | which namespace work runs in |
 //! | [`sysctl`] | which file of `/proc/sys` a key means |
-//! | `testing` | feature `testing`: namespaces and scripted programs for tests |
+//! | `testing` | feature `testing`: what tests of plugins need: namespaces, a made-up kernel, scripted programs |
 //!
 //! Nothing here knows a CNI type: arguments and results are the kernel's, and [`Error`] says what was attempted on which
 //! link, address or path. A plugin turns it into its own error with `?` and adds what it was doing.
@@ -17,6 +18,7 @@
 pub mod atomic;
 pub mod conntrack;
 pub mod firewall;
+pub mod kernel;
 pub mod lock;
 pub mod netlink;
 pub mod netns;

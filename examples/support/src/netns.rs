@@ -46,6 +46,8 @@ pub struct NetNs {
     file: File,
     path: PathBuf,
     id: NetNsId,
+    #[cfg(feature = "testing")]
+    pub(crate) fake: Option<crate::testing::FakeNetns>,
 }
 
 /// What makes a namespace itself, independent of its path. Valid as long as the namespace exists; the kernel may give
@@ -81,7 +83,13 @@ impl NetNs {
         is_network(&path, &file, &statfs)?;
         let id = NetNsId::of_file(&file)
             .map_err(|source| Error::io(format!("failed to stat network namespace {path:?}"), source))?;
-        Ok(Self { file, path, id })
+        Ok(Self {
+            file,
+            path,
+            id,
+            #[cfg(feature = "testing")]
+            fake: None,
+        })
     }
 
     /// The calling thread's namespace.
@@ -109,6 +117,10 @@ impl NetNs {
     ///
     /// If `/proc` is not mounted.
     pub fn is_current(&self) -> Result<bool> {
+        #[cfg(feature = "testing")]
+        if let Some(fake) = &self.fake {
+            return Ok(fake.is_current());
+        }
         Ok(NetNsId::current()? == self.id)
     }
 
@@ -118,6 +130,10 @@ impl NetNs {
     ///
     /// If the namespace cannot be entered (`CAP_SYS_ADMIN` is needed) or no socket can be had.
     pub fn netlink(&self) -> Result<Handle> {
+        #[cfg(feature = "testing")]
+        if let Some(fake) = &self.fake {
+            return Ok(Handle::fake(fake.clone()));
+        }
         self.run(Handle::open)?
     }
 
@@ -130,6 +146,10 @@ impl NetNs {
     ///
     /// If the namespace cannot be entered (`CAP_SYS_ADMIN` is needed) or no thread can be had; `work` has not run then.
     pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T> {
+        #[cfg(feature = "testing")]
+        if self.fake.is_some() {
+            return Ok(work());
+        }
         if self.is_current().unwrap_or(false) {
             return Ok(work());
         }
@@ -150,6 +170,14 @@ impl NetNs {
                 .join()
                 .unwrap_or_else(|payload| panic::resume_unwind(payload))
         })
+    }
+}
+
+#[cfg(feature = "testing")]
+impl NetNs {
+    /// A namespace of a made-up kernel.
+    pub(crate) fn fake(file: File, path: PathBuf, id: NetNsId, fake: crate::testing::FakeNetns) -> Self {
+        Self { file, path, id, fake: Some(fake) }
     }
 }
 
@@ -177,6 +205,12 @@ impl NetNsId {
         fs::metadata(CURRENT)
             .map(|metadata| Self { device: metadata.dev(), inode: metadata.ino() })
             .map_err(|source| Error::io(format!("failed to stat {CURRENT:?}"), source))
+    }
+
+    /// That of a made-up kernel's namespace; no real one has a device without number.
+    #[cfg(feature = "testing")]
+    pub(crate) fn fake(number: u64) -> Self {
+        Self { device: 0, inode: number }
     }
 
     fn of_file(file: &File) -> io::Result<Self> {

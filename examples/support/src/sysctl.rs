@@ -35,6 +35,10 @@ pub struct Sysctl<'a> {
 impl NetNs {
     /// The settings of this namespace.
     pub fn sysctl(&self) -> Sysctl<'_> {
+        #[cfg(feature = "testing")]
+        if let Some(fake) = &self.fake {
+            return Sysctl { netns: self, root: fake.sysctl_root().to_owned() };
+        }
         Sysctl { netns: self, root: ROOT.into() }
     }
 }

@@ -14,7 +14,6 @@ pub use netlink_packet_route::address::{AddressFlags, AddressScope};
 
 /// An address of a link as it was when it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Address {
     /// Index of the link.
     pub link: u32,

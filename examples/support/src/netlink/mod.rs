@@ -27,7 +27,15 @@ pub use self::route::{MAIN_TABLE, NextHop, Route, RouteFilter, RouteProtocol, Ro
 /// A route-netlink connection to one network namespace, for one thread at a time.
 #[derive(Debug)]
 pub struct Handle {
-    socket: Socket,
+    kernel: Kernel,
+}
+
+/// What answers: the kernel of this machine, or one that a test has made up.
+#[derive(Debug)]
+enum Kernel {
+    Linux(Socket),
+    #[cfg(feature = "testing")]
+    Fake(crate::testing::FakeNetns),
 }
 
 impl Handle {
@@ -40,8 +48,14 @@ impl Handle {
     /// If no socket can be had.
     pub fn open() -> Result<Self> {
         Socket::open(NETLINK_ROUTE)
-            .map(|socket| Self { socket })
+            .map(|socket| Self { kernel: Kernel::Linux(socket) })
             .map_err(|errno| Error::os("failed to open a netlink socket", errno))
+    }
+
+    /// Connects to a namespace of a made-up kernel.
+    #[cfg(feature = "testing")]
+    pub(crate) fn fake(netns: crate::testing::FakeNetns) -> Self {
+        Self { kernel: Kernel::Fake(netns) }
     }
 
     /// One request that is acknowledged, after the objects it asked for.
@@ -51,7 +65,13 @@ impl Handle {
         flags: u16,
         attempt: impl Fn() -> String,
     ) -> Result<Vec<RouteNetlinkMessage>> {
-        decoded(self.socket.request(message.message_type(), flags, &body(message)), attempt)
+        let (kind, body) = (message.message_type(), body(message));
+        let answer = match &self.kernel {
+            Kernel::Linux(socket) => socket.request(kind, flags, &body),
+            #[cfg(feature = "testing")]
+            Kernel::Fake(netns) => netns.request(kind, flags, &body, &attempt()),
+        };
+        decoded(answer, attempt)
     }
 
     /// All objects of a kind.
@@ -60,11 +80,17 @@ impl Handle {
         message: &RouteNetlinkMessage,
         attempt: impl Fn() -> String,
     ) -> Result<Vec<RouteNetlinkMessage>> {
-        decoded(self.socket.dump(message.message_type(), &body(message)), attempt)
+        let (kind, body) = (message.message_type(), body(message));
+        let answer = match &self.kernel {
+            Kernel::Linux(socket) => socket.dump(kind, &body),
+            #[cfg(feature = "testing")]
+            Kernel::Fake(netns) => netns.dump(kind, &body, &attempt()),
+        };
+        decoded(answer, attempt)
     }
 }
 
-fn body(message: &RouteNetlinkMessage) -> Vec<u8> {
+pub(crate) fn body(message: &RouteNetlinkMessage) -> Vec<u8> {
     let mut body = vec![0; NetlinkSerializable::buffer_len(message)];
     message.serialize(&mut body);
     body

@@ -15,7 +15,6 @@ pub use netlink_packet_route::neighbour::NeighbourState;
 
 /// A neighbour as it was when it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Neighbour {
     /// Index of the link.
     pub link: u32,

@@ -1,10 +1,13 @@
-//! What tests of plugins share: network namespaces of their own, scripted programs. Feature `testing`; a plugin itself never enables it.
+//! What tests of plugins share: network namespaces of their own, a made-up kernel, scripted programs. Feature `testing`; a plugin itself never enables it.
 
+mod kernel;
 mod netns;
 mod tools;
 
 use std::io::Write as _;
 
+pub use self::kernel::FakeKernel;
+pub(crate) use self::kernel::FakeNetns;
 pub use self::netns::TestNetns;
 pub use self::tools::ScriptedTools;
 

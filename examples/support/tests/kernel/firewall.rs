@@ -2,11 +2,11 @@
 
 use std::net::{SocketAddr, UdpSocket};
 
-use plugin_support::conntrack::Conntrack;
 use plugin_support::firewall::iptables::{Change, Iptables, value_of};
 use plugin_support::firewall::nft::{Nft, quoted};
 use plugin_support::firewall::probe::Backend;
 use plugin_support::firewall::{Call, Family, SystemTools, Tools};
+use plugin_support::netns::NetNs;
 use plugin_support::testing::{TestNetns, skip};
 
 /// A namespace and the programs, unless one is missing.
@@ -151,7 +151,7 @@ fn c73_udp_flows_to_a_host_port_are_forgotten() {
                 for port in [8125, 8126, 8127] {
                     sender.send_to(b"x", SocketAddr::new(local.ip(), port)).unwrap();
                 }
-                let conntrack = Conntrack::open().unwrap();
+                let conntrack = NetNs::current().unwrap().conntrack().unwrap();
                 assert_eq!(conntrack.forget_udp(family, &[]).unwrap(), 0);
                 assert_eq!(conntrack.forget_udp(family, &[9999]).unwrap(), 0);
                 assert_eq!(conntrack.forget_udp(family, &[8125, 8127]).unwrap(), 2);

@@ -4,6 +4,7 @@
 
 mod addr;
 mod create;
+mod fake;
 mod firewall;
 mod link;
 mod neigh;

@@ -26,7 +26,6 @@ const LONGEST_NAME: usize = 15;
 
 /// A network interface as it was when it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Link {
     /// The number that the namespace knows the link by; it survives a change of name.
     pub index: u32,
@@ -94,7 +93,6 @@ pub enum LinkDetails {
 
 /// A link's settings as a port of a bridge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct BridgePort {
     /// Whether a frame may leave where it came in.
     pub hairpin: bool,

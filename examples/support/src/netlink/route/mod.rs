@@ -29,7 +29,6 @@ pub const MAIN_TABLE: u32 = 254;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 #[must_use]
 pub struct Route {
     /// Where to; host bits count as zero. The default route is `0.0.0.0/0` or `::/0`.
@@ -273,7 +272,7 @@ impl Handle {
     ///
     /// # Errors
     ///
-    /// [`Error::is_exists`] is true if there is one to the destination already, with the same table and priority.
+    /// [`Error::is_exists`](crate::Error::is_exists) is true if there is one to the destination already, with the same table and priority.
     pub fn add_route(&self, route: &Route) -> Result<()> {
         self.new_route(route, NLM_F_CREATE | NLM_F_EXCL, "add")
     }
@@ -283,7 +282,7 @@ impl Handle {
     ///
     /// # Errors
     ///
-    /// [`Error::is_exists`] is true if there is the very same route already.
+    /// [`Error::is_exists`](crate::Error::is_exists) is true if there is the very same route already.
     pub fn add_route_ecmp(&self, route: &Route) -> Result<()> {
         self.new_route(route, NLM_F_CREATE, "add")
     }
@@ -292,7 +291,7 @@ impl Handle {
     ///
     /// # Errors
     ///
-    /// [`Error::is_exists`] is true if there is the very same route already.
+    /// [`Error::is_exists`](crate::Error::is_exists) is true if there is the very same route already.
     pub fn append_route(&self, route: &Route) -> Result<()> {
         self.new_route(route, NLM_F_CREATE | NLM_F_APPEND, "append")
     }
@@ -310,7 +309,7 @@ impl Handle {
     ///
     /// # Errors
     ///
-    /// [`Error::is_not_found`] is true if there is none.
+    /// [`Error::is_not_found`](crate::Error::is_not_found) is true if there is none.
     pub fn delete_route(&self, route: &Route) -> Result<()> {
         let mut message = route.message();
         // Nowhere, unspecified: whatever it is.
