@@ -152,8 +152,13 @@ impl Noop {
         }
         said.stdout = Some(match debug.report_result.as_str() {
             PASS_THROUGH | INJECT_DNS => {
-                let mut result =
-                    prev_result.cloned().ok_or_else(|| Error::message("there is no prevResult to report"))?;
+                let Some(mut result) = prev_result.cloned() else {
+                    // Runtimes repeat DEL when their cached result is gone; it reports nothing, and has to succeed.
+                    return match command {
+                        Command::Add => Err(Error::message("there is no prevResult to report")),
+                        _ => Ok(()),
+                    };
+                };
                 if debug.report_result == INJECT_DNS {
                     result.dns.nameservers = vec![INJECTED.to_owned()];
                 }

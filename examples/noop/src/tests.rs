@@ -100,6 +100,17 @@ fn the_prev_result_is_passed_through_in_the_version_of_the_configuration() {
 }
 
 #[test]
+fn only_add_needs_a_prev_result_to_pass_through() {
+    with_debug(json!({"ReportResult": "PASSTHROUGH"}), |_, args| {
+        let (exit, stdout, _) = call("DEL", args, &config("1.0.0"));
+        assert_eq!((exit, stdout.as_str()), (0, ""));
+        let (exit, stdout, _) = call("ADD", args, &config("1.0.0"));
+        assert_eq!(exit, 1);
+        assert!(stdout.contains("there is no prevResult to report"), "{stdout}");
+    });
+}
+
+#[test]
 fn the_exit_status_can_be_told() {
     with_debug(json!({"ReportResult": "{}", "ExitWithCode": 3}), |_, args| {
         assert_eq!(
