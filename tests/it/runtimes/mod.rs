@@ -2,4 +2,5 @@
 
 mod go_plugins;
 mod kubelet;
+mod noop_chain;
 mod story;
