@@ -16,7 +16,8 @@ fn list() -> Vec<deviations::Deviation> {
 }
 
 /// Runs one vector file and fails with a readable report.
-fn check(file: &'static str, adapter: &dyn run::Adapter) {
+fn check(file: &'static str) {
+    let adapter = adapters::by_file(file, Path::new(env!("CARGO_BIN_EXE_vec-plugin"))).unwrap();
     let replaced = std::env::var_os("CNI_VECTORS").map(PathBuf::from);
     let folder = replaced.clone().unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors"));
     let Some(mut cases) = case::load(&folder, file).unwrap() else {
@@ -34,7 +35,7 @@ fn check(file: &'static str, adapter: &dyn run::Adapter) {
         cases.retain(|case| glob::matches(only, &case.name));
     }
     let committed = replaced.is_none() && only.is_none();
-    let summary = run::run(file, &cases, adapter, &list(), committed);
+    let summary = run::run(file, &cases, &*adapter, &list(), committed);
     say(&report::line(&summary));
     for (name, why) in &summary.skipped {
         say(&format!("SKIPPED: {file}: {name}: {why}"));
@@ -54,25 +55,30 @@ fn say(line: &str) {
 
 #[test]
 fn results_convert() {
-    check("results_convert", &adapters::ResultsConvert);
+    check("results_convert");
 }
 
 #[test]
 fn results_parse() {
-    check("results_parse", &adapters::ResultsParse);
+    check("results_parse");
 }
 
 #[test]
 fn prev_result() {
-    check("prev_result", &adapters::PrevResult);
+    check("prev_result");
 }
 
 #[test]
 fn validate() {
-    check("validate", &adapters::Validate);
+    check("validate");
 }
 
 #[test]
 fn versions() {
-    check("versions", &adapters::Versions);
+    check("versions");
+}
+
+#[test]
+fn skel_dispatch() {
+    check("skel_dispatch");
 }

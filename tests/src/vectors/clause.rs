@@ -8,6 +8,7 @@
 //! * `other words saying 'TEXT' ...`: both report an error; ours speaks of something else, and says this
 //! * `code N`, `stage 'NAME'`: both report an error; ours has this code, is noticed at this stage
 //! * `adds PATH [JSON]`, `drops PATH`, `gives PATH JSON`: a value that only we have, only Go has, that is another one
+//! * `changes PATH`: another value, whichever; `says PATH 'TEXT' ...`: another text, or one that only we have, with all of this
 //! * `gives PATH from FIELD else JSON`: a value that only we have, or that is another one: that of a field of the document
 //!   that went in, or else the one told
 //! * `own bytes PATH`: a printed document in another order or with other escapes, laid out as Go does: indented by four
@@ -44,6 +45,10 @@ enum Kind {
     OwnBytes { path: String },
     /// A value that only Go has.
     Drops { path: String },
+    /// Another value, whichever.
+    Changes { path: String },
+    /// Another text, which says something.
+    Says { path: String, saying: Vec<String> },
     /// Another value.
     Gives { path: String, value: Json },
     /// A value that stands in the input.
@@ -108,6 +113,11 @@ impl Clause {
                 field: field.to_owned(),
                 otherwise: json(otherwise)?,
             }),
+            ["changes", path] => Kind::Changes { path: path.to_owned() },
+            ["says", path, ref rest @ ..] if !rest.is_empty() => {
+                let saying = rest.iter().map(|text| (*text).to_owned()).collect();
+                Kind::Says { path: path.to_owned(), saying }
+            }
             ["own", "bytes", path] => Kind::OwnBytes { path: path.to_owned() },
             ["adds", path] => Kind::Adds { path: path.to_owned(), value: None },
             ["adds", path, value] => Kind::Adds { path: path.to_owned(), value: Some(json(value)?) },
@@ -117,6 +127,11 @@ impl Clause {
             ["no", "counterpart"] => Kind::NoCounterpart,
             _ => return Err(format!("{text:?} is no clause")),
         }))
+    }
+
+    /// Whether it says that we succeed, or that we report an error.
+    pub fn speaks_of_the_verdict(&self) -> bool {
+        matches!(self.0, Kind::Refused { .. } | Kind::Accepted { .. })
     }
 
     /// Whether this is what happens in `diff`. `source` is the document that went in, if it is one.
@@ -148,6 +163,11 @@ impl Clause {
             (Kind::GivesFrom(from), Diff::Extra { path, ours } | Diff::Changed { path, ours, .. }) => {
                 glob::matches(&from.path, path) && ours == from.value(source)
             }
+            (Kind::Changes { path: want }, Diff::Changed { path, .. }) => glob::matches(want, path),
+            (
+                Kind::Says { path: want, saying },
+                Diff::Changed { path, ours, .. } | Diff::Extra { path, ours },
+            ) => glob::matches(want, path) && ours.as_str().is_some_and(|text| says_all(text, saying, case)),
             (Kind::OwnBytes { path: want }, Diff::Changed { path, ours, .. }) => {
                 glob::matches(want, path) && ours.as_str().is_some_and(is_laid_out)
             }

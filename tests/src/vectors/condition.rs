@@ -8,6 +8,7 @@
 //! * `input FIELD has a lone surrogate`: it would be JSON but for half of a UTF-16 pair
 //! * `input FIELD has duplicate keys`: it would be JSON but for a key that stands twice
 //! * `go gives 'TEXT'`: what Go's success holds, as compact JSON, has the text
+//! * `go at PATH is JSON`: a field of Go's answer in the common form
 //! * `within one layout`: the versions `from` and `to` of the input share a layout of results
 
 use super::{case::Case, clause::words, json::Json};
@@ -33,6 +34,7 @@ enum Test {
     LoneSurrogate { field: String },
     DuplicateKeys { field: String },
     GoGives(String),
+    GoAt { path: String, value: Json },
     OneLayout,
     PlainWords,
 }
@@ -56,6 +58,10 @@ impl Condition {
             ["go", "panics"] => Test::GoPanics,
             ["go", "says", text] => Test::GoSays(text.to_owned()),
             ["input", field, "has", "duplicate", "keys"] => Test::DuplicateKeys { field: field.to_owned() },
+            ["go", "at", path, "is", value] => Test::GoAt {
+                path: path.to_owned(),
+                value: Json::parse(value).map_err(|error| format!("{text:?}: {error}"))?,
+            },
             ["go", "gives", text] => Test::GoGives(text.to_owned()),
             ["within", "one", "layout"] => Test::OneLayout,
             ["input", field, "has", "a", "lone", "surrogate"] => {
@@ -105,6 +111,7 @@ impl Condition {
             Test::InputIsVersion { field } => {
                 case.input.at(field).and_then(Json::as_str).is_some_and(is_version)
             }
+            Test::GoAt { path, value } => go.at(path) == Some(value),
             Test::GoGives(text) => go.field("ok").is_some_and(|ok| ok.to_string().contains(text)),
             Test::DuplicateKeys { field } => {
                 case.input.at(field).and_then(Json::as_str).is_some_and(|text| {

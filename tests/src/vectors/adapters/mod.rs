@@ -4,22 +4,27 @@
 
 mod prev_result;
 mod results;
+mod skel_dispatch;
 mod validate;
 mod versions;
 
 pub use prev_result::PrevResult;
 pub use results::{ResultsConvert, ResultsParse};
+pub use skel_dispatch::SkelDispatch;
 pub use validate::Validate;
 pub use versions::Versions;
 
+use std::path::Path;
+
 use super::{json::Json, run::Adapter};
 
-/// The adapter for a vector file, if there is one.
-pub fn by_file(file: &str) -> Option<Box<dyn Adapter>> {
+/// The adapter for a vector file, if there is one. `plugin` is the binary `vec-plugin`.
+pub fn by_file(file: &str, plugin: &Path) -> Option<Box<dyn Adapter>> {
     Some(match file {
         "prev_result" => Box::new(PrevResult),
         "results_convert" => Box::new(ResultsConvert),
         "results_parse" => Box::new(ResultsParse),
+        "skel_dispatch" => Box::new(SkelDispatch { plugin: plugin.to_owned() }),
         "validate" => Box::new(Validate),
         "versions" => Box::new(Versions),
         _ => return None,

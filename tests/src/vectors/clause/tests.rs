@@ -60,6 +60,9 @@ fn values_are_explained_at_their_path_alone() {
     assert!(explained("gives ok.a[*].b 2", go, ours));
     assert!(!explained("gives ok.a[*].b 3", go, ours));
     assert!(!explained("gives ok.b 2", go, ours));
+    assert!(explained("changes ok.a*", go, ours) && !explained("changes ok.b", go, ours));
+    assert!(explained("says ok 'x' 'y'", r#"{"ok":"a"}"#, r#"{"ok":"y x"}"#));
+    assert!(!explained("says ok 'x' 'y'", r#"{"ok":"a"}"#, r#"{"ok":"x"}"#));
     assert!(explained("adds ok.c", r#"{"ok":{}}"#, r#"{"ok":{"c":null}}"#));
     assert!(!explained("adds ok.c 'true'", r#"{"ok":{}}"#, r#"{"ok":{"c":null}}"#));
     assert!(explained("gives ok.c from mtu else 7", r#"{"ok":{}}"#, r#"{"ok":{"c":1e3}}"#));

@@ -37,6 +37,8 @@ fn conditions_look_at_go_and_at_the_input() {
         ("not input dup has a lone surrogate", error),
         ("go gives '[null]'", r#"{"ok":{"a":[null]}}"#),
         ("not go gives 'null'", error),
+        ("go at error.code is 6", error),
+        ("not go at error.code is '\"6\"'", error),
     ] {
         assert!(holds(condition, go), "{condition}");
         let opposite = condition.strip_prefix("not ").map_or(format!("not {condition}"), str::to_owned);
