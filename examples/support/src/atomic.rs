@@ -1,7 +1,9 @@
 //! Files that are there as a whole or not at all, also after a power cut.
 //!
-//! The content goes to a temporary file beside the target, whose name starts with a dot; it is on disk before the
-//! target's name leads to it, and the name is on disk when the call returns.
+//! The content goes to a temporary file beside the target, whose name starts with [`TEMPORARY_PREFIX`]; it is on disk
+//! before the target's name leads to it, and the name is on disk when the call returns. The functions that end in
+//! `_unsynced` do not wait for the disk: other processes see the file as a whole or not at all, a power cut may leave it
+//! absent or empty. They are for what no container survives either.
 
 use std::fs::{File, Permissions};
 use std::io::{self, Write as _};
@@ -11,6 +13,9 @@ use std::path::Path;
 use tempfile::NamedTempFile;
 
 use crate::error::{Error, Result};
+
+/// How the names of temporary files start. One is left behind when the process is killed in between.
+pub const TEMPORARY_PREFIX: &str = ".tmp-";
 
 /// Writes a file, in place of what is there. It has exactly this mode, whatever the umask.
 ///
@@ -26,25 +31,34 @@ use crate::error::{Error, Result};
 ///
 /// If the directory does not exist or cannot be written to; the target is as it was then.
 pub fn write(path: impl AsRef<Path>, content: impl AsRef<[u8]>, mode: u32) -> Result<()> {
-    let path = path.as_ref();
-    store(path, content.as_ref(), mode, |file| file.persist(path).map_err(|error| error.error))
-        .map_err(|source| Error::io(format!("failed to write {path:?}"), source))
+    replace(path.as_ref(), content.as_ref(), mode, Sync::Disk)
+}
+
+/// As [`write()`], without waiting for the disk.
+///
+/// # Errors
+///
+/// As [`write()`].
+pub fn write_unsynced(path: impl AsRef<Path>, content: impl AsRef<[u8]>, mode: u32) -> Result<()> {
+    replace(path.as_ref(), content.as_ref(), mode, Sync::No)
 }
 
 /// Writes a file unless there is one, and tells whether it did. Of several callers one succeeds.
 ///
 /// # Errors
 ///
-/// As [`write`].
+/// As [`write()`].
 pub fn write_new(path: impl AsRef<Path>, content: impl AsRef<[u8]>, mode: u32) -> Result<bool> {
-    let path = path.as_ref();
-    let stored =
-        store(path, content.as_ref(), mode, |file| file.persist_noclobber(path).map_err(|error| error.error));
-    match stored {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-        Err(source) => Err(Error::io(format!("failed to write {path:?}"), source)),
-    }
+    create(path.as_ref(), content.as_ref(), mode, Sync::Disk)
+}
+
+/// As [`write_new`], without waiting for the disk.
+///
+/// # Errors
+///
+/// As [`write()`].
+pub fn write_new_unsynced(path: impl AsRef<Path>, content: impl AsRef<[u8]>, mode: u32) -> Result<bool> {
+    create(path.as_ref(), content.as_ref(), mode, Sync::No)
 }
 
 /// Removes a file, and tells whether there was one. It is gone from disk when the call returns.
@@ -61,18 +75,42 @@ pub fn remove(path: impl AsRef<Path>) -> Result<bool> {
     }
 }
 
+/// Whether to wait for the disk.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sync {
+    Disk,
+    No,
+}
+
+fn replace(path: &Path, content: &[u8], mode: u32, sync: Sync) -> Result<()> {
+    store(path, content, mode, sync, |file| file.persist(path).map_err(|error| error.error))
+        .map_err(|source| Error::io(format!("failed to write {path:?}"), source))
+}
+
+fn create(path: &Path, content: &[u8], mode: u32, sync: Sync) -> Result<bool> {
+    match store(path, content, mode, sync, |file| file.persist_noclobber(path).map_err(|error| error.error)) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(source) => Err(Error::io(format!("failed to write {path:?}"), source)),
+    }
+}
+
 fn store(
     path: &Path,
     content: &[u8],
     mode: u32,
+    sync: Sync,
     persist: impl FnOnce(NamedTempFile) -> io::Result<File>,
 ) -> io::Result<()> {
     let directory = directory_of(path);
     // First, for an error with its number if there is no such directory: `tempfile` keeps none.
     let handle = File::open(directory)?;
-    let mut file = tempfile::Builder::new().prefix(".tmp-").tempfile_in(directory)?;
+    let mut file = tempfile::Builder::new().prefix(TEMPORARY_PREFIX).tempfile_in(directory)?;
     file.write_all(content)?;
     file.as_file().set_permissions(Permissions::from_mode(mode))?;
+    if sync == Sync::No {
+        return persist(file).map(drop);
+    }
     file.as_file().sync_all()?;
     persist(file)?;
     handle.sync_all()
@@ -103,10 +141,15 @@ mod tests {
     fn a_file_is_replaced_with_its_mode() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("10.1.0.5");
-        for (content, mode) in [("first", 0o600), ("second, and longer", 0o644)] {
-            write(&path, content, mode).unwrap();
+        let check = |content: &str, mode: u32| {
             assert_eq!(std::fs::read_to_string(&path).unwrap(), content);
             assert_eq!(path.metadata().unwrap().permissions().mode() & 0o7777, mode);
+        };
+        for (content, mode) in [("first", 0o600), ("second, and longer", 0o644)] {
+            write(&path, content, mode).unwrap();
+            check(content, mode);
+            write_unsynced(&path, "other", mode).unwrap();
+            check("other", mode);
         }
         assert_eq!(names(dir.path()), ["10.1.0.5"], "nothing is left beside it");
     }
@@ -117,8 +160,10 @@ mod tests {
         let path = dir.path().join("10.1.0.5");
         assert!(write_new(&path, "first", 0o600).unwrap());
         assert!(!write_new(&path, "second", 0o600).unwrap());
+        assert!(!write_new_unsynced(&path, "second", 0o600).unwrap());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "first");
-        assert_eq!(names(dir.path()), ["10.1.0.5"]);
+        assert!(write_new_unsynced(dir.path().join("10.1.0.6"), "third", 0o600).unwrap());
+        assert_eq!(names(dir.path()), ["10.1.0.5", "10.1.0.6"]);
     }
 
     #[test]

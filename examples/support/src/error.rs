@@ -96,8 +96,10 @@ impl Error {
         Self::Refused { attempt: attempt.into(), explanation: None, source: Errno(errno) }
     }
 
-    /// A failed call of the standard library.
-    pub(crate) fn io(attempt: impl Into<String>, source: io::Error) -> Self {
+    /// A failed call of the standard library: what was attempted, and the kernel's answer in its own words.
+    ///
+    /// For what a plugin does to files by itself, so that all its errors read alike.
+    pub fn io(attempt: impl Into<String>, source: io::Error) -> Self {
         match RawErrno::from_io_error(&source) {
             Some(errno) => Self::os(attempt, errno),
             None => Self::Io { attempt: attempt.into(), source },

@@ -2,9 +2,9 @@
 //!
 //! It is flock(2), as Go's `go-filemutex` takes it, so that a plugin and its Go twin can share a store.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
@@ -41,10 +41,12 @@ impl Lock {
     /// If the file cannot be opened or locked.
     pub fn acquire(path: impl Into<PathBuf>) -> Result<Self> {
         let path = path.into();
-        let file = open(&path)?;
+        let mut file = open(&path)?;
         loop {
             match file.lock() {
-                Ok(()) => return Ok(Self { _file: file, path }),
+                Ok(()) if leads_to(&path, &file) => return Ok(Self { _file: file, path }),
+                // Removed while it was waited for: whoever comes next locks another file of that name.
+                Ok(()) => file = open(&path)?,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(source) => return Err(Error::io(format!("failed to lock {path:?}"), source)),
             }
@@ -72,6 +74,12 @@ impl Lock {
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// Whether the path still leads to the file.
+fn leads_to(path: &Path, file: &File) -> bool {
+    let id = |found: io::Result<Metadata>| found.map(|found| (found.dev(), found.ino())).ok();
+    id(file.metadata()).is_some_and(|locked| id(std::fs::metadata(path)) == Some(locked))
 }
 
 fn open(path: &Path) -> Result<File> {
@@ -137,6 +145,23 @@ mod tests {
             }
         });
         assert_eq!(std::fs::read_to_string(&counter).unwrap(), "400");
+    }
+
+    #[test]
+    fn a_lock_that_is_removed_while_it_is_waited_for_is_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("lock");
+        for _ in 0..20 {
+            let first = Lock::acquire(&path).unwrap();
+            thread::scope(|scope| {
+                let second = scope.spawn(|| Lock::acquire(&path).unwrap());
+                thread::yield_now();
+                std::fs::remove_file(&path).unwrap();
+                drop(first);
+                let second = second.join().unwrap();
+                assert!(Lock::try_acquire(second.path()).unwrap().is_none(), "held by the second");
+            });
+        }
     }
 
     #[test]
