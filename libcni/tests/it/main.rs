@@ -1,0 +1,6 @@
+//! libcni from outside: files, chains, cache, locks.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod conf;
+mod support;
