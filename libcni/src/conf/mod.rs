@@ -5,6 +5,7 @@
 
 mod dir;
 mod file;
+pub(crate) mod inject;
 mod list;
 mod locate;
 mod problem;
