@@ -1,6 +1,7 @@
 //! A plugin that does what a plugin should not, so that the SDK's guards can be seen at work by the tests.
 //!
-//! `CNI_ARGS=DO=…` says what: `print`, `print-partial`, `child`, `panic`, `fail`; anything else does nothing wrong.
+//! `CNI_ARGS=DO=…` says what: `print`, `print-partial`, `child`, `panic`, `fail`, `panic-with-lease`; anything else does
+//! nothing wrong. Where there is an IPAM plugin its answer is the result.
 
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
@@ -45,14 +46,18 @@ impl Plugin for Misbehaving {
                 Command::new("echo").arg("from a child").status()?;
             }
             Some("panic") => panic!("out of luck"),
+            Some("panic-with-lease") => {
+                let _lease = req.ipam()?.add()?;
+                panic!("out of luck");
+            }
             Some("fail") => return Err(Error::message("as told")),
             _ => {}
         }
-        Ok(req.result())
+        if req.wants_ipam() { Ok(req.ipam()?.add()?.commit()) } else { Ok(req.result()) }
     }
 
-    fn del(&self, _: &DelRequest<Self>) -> Result<()> {
-        Ok(())
+    fn del(&self, req: &DelRequest<Self>) -> Result<()> {
+        if req.wants_ipam() { req.ipam()?.del() } else { Ok(()) }
     }
 }
 

@@ -39,7 +39,7 @@ impl Call {
         Self {
             env: Arc::new(std::env::vars_os().collect()),
             stdin: Stdin::process(),
-            exec: Arc::new(cni_invoke::ProcessExec::default()),
+            exec: Arc::new(cni_invoke::ProcessExec::for_delegates()),
             own_netns: OnceCell::new(),
         }
     }
@@ -53,7 +53,7 @@ impl Call {
         Self {
             env: Arc::new(env.into_iter().map(|(key, value)| (key.into(), value.into())).collect()),
             stdin: Stdin::bytes(stdin.into()),
-            exec: Arc::new(cni_invoke::ProcessExec::default()),
+            exec: Arc::new(cni_invoke::ProcessExec::for_delegates()),
             own_netns: OnceCell::from(None),
         }
     }

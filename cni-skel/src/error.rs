@@ -201,6 +201,8 @@ fn known_object(error: &(dyn std::error::Error + 'static)) -> Option<ErrorObject
         Some(error.clone().into())
     } else if let Some(error) = error.downcast_ref::<InvalidName>() {
         Some(error.clone().into())
+    } else if let Some(error) = error.downcast_ref::<cni_invoke::Error>() {
+        Some(error.into())
     } else {
         error.downcast_ref::<IncompatibleVersion>().map(|error| error.clone().into())
     }

@@ -45,6 +45,7 @@
 //! | write handlers | [`Plugin`] and the request types |
 //! | fail | [`Error`], [`ResultExt`], [`ErrorCode`] |
 //! | enter the container's namespace | [`Netns`] |
+//! | call another plugin, such as an IPAM plugin | [`Delegate`], [`Lease`] |
 //! | test without root and without a namespace | [`testing`] |
 //! | answer a call by hand | [`Dispatcher`], [`Call`], [`Reply`] |
 //! | know the words | [`types`] |
@@ -75,6 +76,7 @@ pub mod __private;
 mod args;
 mod call;
 mod config;
+mod delegate;
 mod dispatch;
 mod error;
 mod netns;
@@ -89,6 +91,7 @@ mod vars;
 
 pub use args::{ArgValue, CniArgs};
 pub use call::Call;
+pub use delegate::{Delegate, Lease};
 pub use dispatch::Dispatcher;
 pub use error::{CodedError, Error, Result, ResultExt};
 pub use netns::Netns;

@@ -79,6 +79,7 @@ mod abort {
         let backtrace = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
             backtrace(info);
+            crate::delegate::give_back_all();
             let error = panic_object(info.payload()).with_version(CniVersion::NEWEST);
             let _ = Reply::error(error).write(&stdout, io::sink());
             #[allow(

@@ -2,7 +2,9 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use cni_invoke::testing::{RecordedCall, Reply, ScriptedExec};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -25,12 +27,20 @@ pub struct Invocation {
     added: Map<String, Value>,
     stdin: Option<Vec<u8>>,
     own_netns: Option<PathBuf>,
+    delegates: Option<ScriptedExec>,
 }
 
 impl Invocation {
     /// A call with this command, which need not be one, and no other variable.
     pub fn of(command: &str) -> Self {
-        let new = Self { env: Vec::new(), config: None, added: Map::new(), stdin: None, own_netns: None };
+        let new = Self {
+            env: Vec::new(),
+            config: None,
+            added: Map::new(),
+            stdin: None,
+            own_netns: None,
+            delegates: None,
+        };
         new.env(env::COMMAND, command)
     }
 
@@ -154,9 +164,43 @@ impl Invocation {
         self
     }
 
+    /// Lets a delegate exist, and answers what it is called for: every command, also the DEL that undoes its ADD.
+    ///
+    /// From then on no delegate is found for real. `CNI_PATH` is set, unless it is set already; take it away
+    /// [afterwards](Invocation::without_env) for a runtime that sets none.
+    ///
+    /// ```
+    /// # use cni_skel::testing::Invocation;
+    /// use cni_skel::{ErrorCode, types::Command};
+    ///
+    /// let invocation = Invocation::add("c1", "/run/netns/x", "eth0").delegate("host-local", |call| {
+    ///     match call.command() {
+    ///         Command::Add => call.reply(serde_json::json!({"ips": [{"address": "10.1.0.5/16"}]})),
+    ///         _ => call.fail(ErrorCode::TRY_AGAIN, "the pool is locked"),
+    ///     }
+    /// });
+    /// ```
+    pub fn delegate(
+        mut self,
+        plugin_type: &str,
+        answer: impl Fn(&RecordedCall) -> Reply + Send + Sync + 'static,
+    ) -> Self {
+        self.delegates = Some(self.delegates.unwrap_or_default().plugin(plugin_type, answer));
+        if !self.env.iter().any(|(name, _)| name == env::PATH) {
+            self = self.path("/opt/cni/bin");
+        }
+        self
+    }
+
     /// Runs a plugin's handlers on the call, through every check, in this thread.
-    pub fn run<P: Plugin>(self, plugin: &P) -> Outcome {
-        Outcome::new(Dispatcher::new(plugin).respond(self.into_call(P::NAME)))
+    pub fn run<P: Plugin>(mut self, plugin: &P) -> Outcome {
+        let delegates = self.delegates.take().map(Arc::new);
+        let mut call = self.into_call(P::NAME);
+        if let Some(delegates) = &delegates {
+            call = call.with_exec(Arc::clone(delegates) as Arc<dyn cni_invoke::Exec>);
+        }
+        let reply = Dispatcher::new(plugin).respond(call);
+        Outcome::new(reply, delegates.map_or_else(Vec::new, |delegates| delegates.calls()))
     }
 
     fn into_call(self, plugin: &str) -> Call {

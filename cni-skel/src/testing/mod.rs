@@ -31,5 +31,9 @@
 mod invocation;
 mod outcome;
 
+/// A call of a scripted delegate.
+pub use cni_invoke::testing::RecordedCall as DelegateCall;
+/// What a scripted delegate does.
+pub use cni_invoke::testing::Reply as DelegateReply;
 pub use invocation::Invocation;
 pub use outcome::Outcome;

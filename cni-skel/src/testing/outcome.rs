@@ -1,5 +1,7 @@
 //! What came of a call.
 
+use cni_invoke::testing::RecordedCall;
+
 use crate::reply::{Answer, Reply};
 use crate::types::{AddResult, ErrorCode, ErrorObject, PluginInfo};
 
@@ -7,11 +9,12 @@ use crate::types::{AddResult, ErrorCode, ErrorObject, PluginInfo};
 #[derive(Debug)]
 pub struct Outcome {
     reply: Reply,
+    delegate_calls: Vec<RecordedCall>,
 }
 
 impl Outcome {
-    pub(super) fn new(reply: Reply) -> Self {
-        Self { reply }
+    pub(super) fn new(reply: Reply, delegate_calls: Vec<RecordedCall>) -> Self {
+        Self { reply, delegate_calls }
     }
 
     /// Fails the test unless the call succeeded.
@@ -73,6 +76,11 @@ impl Outcome {
     /// The answer to VERSION, if it was asked for.
     pub fn info(&self) -> Option<&PluginInfo> {
         if let Answer::Version(info) = &self.reply.answer { Some(info) } else { None }
+    }
+
+    /// The calls of scripted delegates, in order, those that undo included.
+    pub fn delegate_calls(&self) -> &[RecordedCall] {
+        &self.delegate_calls
     }
 
     /// The exit status.

@@ -1,5 +1,6 @@
 //! The SDK's guards around a handler, seen from outside: real processes.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod delegate;
 mod process;
 mod size;

@@ -4,11 +4,12 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 
 /// The example of this name, which `cargo test` has built beside the tests.
-fn example(name: &str) -> PathBuf {
+pub(crate) fn example(name: &str) -> PathBuf {
     let tests = std::env::current_exe().unwrap();
     let program = tests.parent().unwrap().parent().unwrap().join("examples").join(name);
     assert!(
@@ -18,7 +19,7 @@ fn example(name: &str) -> PathBuf {
     program
 }
 
-fn command(program: &Path, what: &str) -> Command {
+pub(crate) fn command(program: &Path, what: &str) -> Command {
     let mut command = Command::new(program);
     command
         .env_clear()
@@ -30,13 +31,13 @@ fn command(program: &Path, what: &str) -> Command {
     command
 }
 
-fn answer(mut child: Child, config: &Value) -> Output {
+pub(crate) fn answer(mut child: Child, config: &Value) -> Output {
     // A plugin that fails early need not read its stdin.
     let _ = child.stdin.take().unwrap().write_all(config.to_string().as_bytes());
     child.wait_with_output().unwrap()
 }
 
-fn config() -> Value {
+pub(crate) fn config() -> Value {
     json!({"cniVersion": "1.0.0", "name": "n", "type": "misbehaving"})
 }
 
@@ -44,7 +45,7 @@ fn add(what: &str) -> Output {
     answer(command(&example("misbehaving"), what).spawn().unwrap(), &config())
 }
 
-fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
@@ -62,7 +63,7 @@ fn c18_stdout_belongs_to_the_protocol() {
 }
 
 #[track_caller]
-fn assert_panic_is_told(output: &Output) {
+pub(crate) fn assert_panic_is_told(output: &Output) {
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let error: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(error["code"], 999);
@@ -77,24 +78,32 @@ fn c19_a_panic_is_an_error_object() {
 
 #[test]
 fn c19_a_panic_is_an_error_object_where_panics_abort() {
-    // The same program, built as a release with `panic = "abort"` is.
-    let target = tempfile::tempdir().unwrap();
-    let built = Command::new(env!("CARGO"))
-        .args([
-            "build",
-            "--quiet",
-            "--locked",
-            "--example",
-            "misbehaving",
-            "--config",
-            "profile.dev.panic=\"abort\"",
-        ])
-        .args(["--manifest-path", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"), "--target-dir"])
-        .arg(target.path())
-        .status();
-    assert!(built.unwrap().success());
-    let program = target.path().join("debug/examples/misbehaving");
-    assert_panic_is_told(&answer(command(&program, "panic").spawn().unwrap(), &config()));
+    assert_panic_is_told(&answer(command(aborting_example(), "panic").spawn().unwrap(), &config()));
+}
+
+/// `misbehaving`, built as a release with `panic = "abort"` is; once for all tests.
+pub(crate) fn aborting_example() -> &'static Path {
+    static BUILT: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
+    let (_, program) = BUILT.get_or_init(|| {
+        let target = tempfile::tempdir().unwrap();
+        let built = Command::new(env!("CARGO"))
+            .args([
+                "build",
+                "--quiet",
+                "--locked",
+                "--example",
+                "misbehaving",
+                "--config",
+                "profile.dev.panic=\"abort\"",
+            ])
+            .args(["--manifest-path", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"), "--target-dir"])
+            .arg(target.path())
+            .status();
+        assert!(built.unwrap().success());
+        let program = target.path().join("debug/examples/misbehaving");
+        (target, program)
+    });
+    program
 }
 
 #[test]
