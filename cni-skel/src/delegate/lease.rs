@@ -10,7 +10,7 @@ use crate::types::{AddResult, Dns, ErrorObject, Route};
 /// What a delegate's ADD has got: it is given back by DEL unless it is [committed](Lease::commit).
 ///
 /// So whatever goes wrong after the ADD, be it an error by `?` or a panic, nothing is left behind. With
-/// `panic = "abort"` it is the panic hook that [`run`](crate::run) sets which gives back.
+/// `panic = "abort"` it is the panic hook that [`run`](crate::run()) sets which gives back.
 #[derive(Debug)]
 #[must_use = "a lease that is dropped is given back: keep it until the result is complete, then commit it"]
 pub struct Lease {
