@@ -82,3 +82,8 @@ fn versions() {
 fn skel_dispatch() {
     check("skel_dispatch");
 }
+
+#[test]
+fn plugin_err() {
+    check("plugin_err");
+}

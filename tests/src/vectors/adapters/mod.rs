@@ -2,12 +2,14 @@
 //!
 //! An adapter knows the format of its file and our API, and nothing of single cases.
 
+mod plugin_err;
 mod prev_result;
 mod results;
 mod skel_dispatch;
 mod validate;
 mod versions;
 
+pub use plugin_err::PluginErr;
 pub use prev_result::PrevResult;
 pub use results::{ResultsConvert, ResultsParse};
 pub use skel_dispatch::SkelDispatch;
@@ -21,6 +23,7 @@ use super::{json::Json, run::Adapter};
 /// The adapter for a vector file, if there is one. `plugin` is the binary `vec-plugin`.
 pub fn by_file(file: &str, plugin: &Path) -> Option<Box<dyn Adapter>> {
     Some(match file {
+        "plugin_err" => Box::new(PluginErr),
         "prev_result" => Box::new(PrevResult),
         "results_convert" => Box::new(ResultsConvert),
         "results_parse" => Box::new(ResultsParse),
