@@ -61,14 +61,16 @@ fn a_failing_test_leaves_nothing_behind() {
     }
 }
 
-/// The hierarchies of control groups: version 1's are directories of the mount, version 2's is the mount itself.
+/// The hierarchies of control groups: version 1's are directories of the mount, version 2's is the mount
+/// itself.
 fn hierarchies() -> Vec<String> {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
     let fields = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
     fields.filter(|fields| fields[2].starts_with("cgroup")).map(|fields| fields[1].to_owned()).collect()
 }
 
-/// The IDs of processes whose environment names the host `id`, which is more than can be said of their command lines.
+/// The IDs of processes whose environment names the host `id`, which is more than can be said of their command
+/// lines.
 fn processes_of(id: &str) -> Vec<String> {
     let entries = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
     let wanted = format!("CNI_TEST_HOST={id}");

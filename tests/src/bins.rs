@@ -1,5 +1,6 @@
-//! The plugins that a test puts on its private host: Go's, as the distribution installs them, or this workspace's.
-//! Ours are built on demand, so a test never runs a stale binary and needs no build step before it.
+//! The plugins that a test puts on its private host: Go's, as the distribution installs them, or this
+//! workspace's. Ours are built on demand, so a test never runs a stale binary and needs no build step before
+//! it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -79,7 +80,8 @@ fn cargo_build(name: &str) -> PathBuf {
     let workspace =
         Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package lies in the workspace");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    // `--workspace`: dependencies get the features that the whole workspace asks for, so they are those already built.
+    // `--workspace`: dependencies get the features that the whole workspace asks for, so they are those already
+    // built.
     let mut command = Command::new(cargo);
     command.args([
         "build",

@@ -5,8 +5,8 @@ use std::fmt::Display;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Where programs are looked for, also by everything that runs in a private host. `sbin` belongs to it: not every
-/// shell that starts a test run has it in its `PATH`.
+/// Where programs are looked for, also by everything that runs in a private host. `sbin` belongs to it: not
+/// every shell that starts a test run has it in its `PATH`.
 pub const PROGRAM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Skips the running test: the caller returns after it.
@@ -18,8 +18,10 @@ pub fn skip(why: impl Display) {
     let thread = std::thread::current();
     let test = thread.name().unwrap_or("test");
     assert!(std::env::var_os("CNI_TEST_REQUIRE").is_none_or(|value| value != "1"), "required, but {why}");
-    // To the stream itself: what `println!` prints is swallowed by the test runner when the test passes.
-    let _ = writeln!(std::io::stderr(), "SKIPPED: {why} ({test})");
+    // To the stream itself: what `println!` prints is swallowed by the test runner when the test passes. In one
+    // write: tests run side by side.
+    let line = format!("SKIPPED: {why} ({test})\n");
+    let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
 /// Whether the test runs as root; says why not.

@@ -1,5 +1,5 @@
-//! Further network namespaces on a private host: those a test hands to plugins itself, and another machine on the host's
-//! network. Their names start with [`PREFIX`], so that they are told from those that runtimes make.
+//! Further network namespaces on a private host: those a test hands to plugins itself, and another machine on
+//! the host's network. Their names start with [`PREFIX`], so that they are told from those that runtimes make.
 
 use std::path::{Path, PathBuf};
 
@@ -56,8 +56,8 @@ impl Netns {
     }
 }
 
-/// Another machine on the host's network. It knows a route to the host alone, not to pods: an answer reaches a pod
-/// only where the host masquerades.
+/// Another machine on the host's network. It knows a route to the host alone, not to pods: an answer reaches a
+/// pod only where the host masquerades.
 #[derive(Debug)]
 pub struct Neighbour {
     /// The machine's own network namespace.

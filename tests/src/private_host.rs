@@ -1,6 +1,7 @@
 //! A host of a test's own: a child in new mount, network and process namespaces plays the machine, with private
-//! `/run`, `/etc`, `/opt`, `/var/lib` and `/dev/shm`. Whatever runs in it is killed by the kernel when the test ends, however
-//! it ends, and takes its mounts, links and rules along. What a test does in it is the test's business.
+//! `/run`, `/etc`, `/opt`, `/var/lib` and `/dev/shm`. Whatever runs in it is killed by the kernel when the test
+//! ends, however it ends, and takes its mounts, links and rules along. What a test does in it is the test's
+//! business.
 
 mod command;
 mod footprint;
@@ -41,8 +42,9 @@ pub struct PrivateHost(Arc<Host>);
 
 #[derive(Debug)]
 struct Host {
-    /// Holds the namespaces. Its child, process 1 of the host, ends at the end of its standard input, which comes when
-    /// this test drops the host, panics or is killed: then the kernel kills every process of the host.
+    /// Holds the namespaces. Its child, process 1 of the host, ends at the end of its standard input, which
+    /// comes when this test drops the host, panics or is killed: then the kernel kills every process of the
+    /// host.
     anchor: Child,
     /// Processes started in the background, reaped at the end.
     background: Mutex<Vec<command::Shared>>,
@@ -127,7 +129,8 @@ impl PrivateHost {
         std::fs::copy(binary, &target).unwrap_or_else(|e| panic!("cannot install {}: {e}", binary.display()));
     }
 
-    /// Writes the network configuration list into the configuration directory, in place of one of the same name.
+    /// Writes the network configuration list into the configuration directory, in place of one of the same
+    /// name.
     ///
     /// # Panics
     ///
@@ -147,7 +150,8 @@ impl PrivateHost {
         self.command(words).run()
     }
 
-    /// A program to run in the host, for a test that gives it an environment or standard input, or expects it to fail.
+    /// A program to run in the host, for a test that gives it an environment or standard input, or expects it
+    /// to fail.
     pub fn command<W: AsRef<std::ffi::OsStr>>(&self, words: impl IntoIterator<Item = W>) -> HostCommand {
         HostCommand::new(self.clone(), words)
     }

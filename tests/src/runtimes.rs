@@ -1,5 +1,6 @@
-//! The callers of plugins in the field, each on a private host behind one trait: podman, containerd's command-line client,
-//! and containerd's CRI service as a kubelet uses it. A test written against the trait holds for all of them.
+//! The callers of plugins in the field, each on a private host behind one trait: podman, containerd's
+//! command-line client, and containerd's CRI service as a kubelet uses it. A test written against the trait
+//! holds for all of them.
 
 mod containerd;
 mod cri;
@@ -49,11 +50,12 @@ pub trait Runtime: Sized {
     /// The programs that it needs on the machine.
     const PROGRAMS: &'static [&'static str];
 
-    /// Whether plugins learn the container's namespace on DEL. Some runtimes run DEL when the namespace is gone.
+    /// Whether plugins learn the container's namespace on DEL. Some runtimes run DEL when the namespace is
+    /// gone.
     const DEL_HAS_NETNS: bool;
 
-    /// Sets the runtime up on `host`, whose plugins and networks are in place. Containers get the network `network`, which
-    /// is the only one on the host.
+    /// Sets the runtime up on `host`, whose plugins and networks are in place. Containers get the network
+    /// `network`, which is the only one on the host.
     fn start(host: PrivateHost, network: &str) -> Self;
 
     /// The host that it runs on.

@@ -1,4 +1,5 @@
-//! Go's plugins alone: shows that the runtimes work here, so that a failure of the other suites is the plugins'.
+//! Go's plugins alone: shows that the runtimes work here, so that a failure of the other suites is the
+//! plugins'.
 
 use cni_tests::bins::Plugin::{self, Go};
 use cni_tests::runtimes::{Cri, Ctr, Podman};

@@ -1,4 +1,5 @@
-//! Plugins under the container runtimes of the field. One story for all; each module chooses plugins and a network.
+//! Plugins under the container runtimes of the field. One story for all; each module chooses plugins and a
+//! network.
 
 mod go_plugins;
 mod kubelet;

@@ -1,5 +1,5 @@
-//! Our plugins in a chain with Go's: bridge, then noop, which passes the result through, then loopback, then portmap. What Go's
-//! plugins and the runtimes read after ours is what ours have passed on.
+//! Our plugins in a chain with Go's: bridge, then noop, which passes the result through, then loopback, then
+//! portmap. What Go's plugins and the runtimes read after ours is what ours have passed on.
 
 use std::collections::BTreeSet;
 

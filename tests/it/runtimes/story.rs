@@ -1,5 +1,5 @@
-//! What every runtime must achieve with every set of plugins: containers that reach each other and the world, published
-//! ports that answer from everywhere, and nothing left when they are gone.
+//! What every runtime must achieve with every set of plugins: containers that reach each other and the world,
+//! published ports that answer from everywhere, and nothing left when they are gone.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -70,8 +70,8 @@ impl Family {
     }
 }
 
-/// The network `mynet`: a bridge with addresses of `families` that is the gateway and masquerades, and published ports;
-/// `chained` plugins run in between.
+/// The network `mynet`: a bridge with addresses of `families` that is the gateway and masquerades, and
+/// published ports; `chained` plugins run in between.
 pub(super) fn network(families: &[Family], chained: &[Value]) -> Value {
     let ranges: Vec<Value> = families.iter().map(|family| json!([{"subnet": family.subnet()}])).collect();
     let routes: Vec<Value> = families.iter().map(|family| json!({"dst": family.everything()})).collect();
@@ -128,8 +128,8 @@ pub(super) fn tell_on<R: Runtime>(host: &PrivateHost, plugins: &[Plugin], famili
     assert_nothing_left::<R>(host, plugins);
 }
 
-/// Tells of a container whose ADD fails at the chain's second plugin, when the first has connected it: the runtime says why,
-/// nothing stays, and when the cause is gone, the next container gets on the network.
+/// Tells of a container whose ADD fails at the chain's second plugin, when the first has connected it: the
+/// runtime says why, nothing stays, and when the cause is gone, the next container gets on the network.
 pub(super) fn tell_of_failure<R: Runtime>(plugins: &[Plugin]) {
     let tuning = json!({"type": "tuning", "mtu": 1400, "dataDir": TUNING_DIR});
     let Some(host) = host::<R>(plugins, &network(&[Family::V4], &[tuning])) else { return };
@@ -156,7 +156,8 @@ fn assert_nothing_left<R: Runtime>(host: &PrivateHost, plugins: &[Plugin]) {
     }
 }
 
-/// Go's bridge looks into the namespace for the addresses whose masquerade it ends; with none given, the rules stay.
+/// Go's bridge looks into the namespace for the addresses whose masquerade it ends; with none given, the rules
+/// stay.
 fn assert_only_masquerade_left(host: &PrivateHost) {
     let footprint = host.footprint();
     let is_masquerade = |rule: &String| {
@@ -169,7 +170,8 @@ fn assert_only_masquerade_left(host: &PrivateHost) {
     assert_eq!(Footprint { rules: BTreeSet::new(), ..footprint }, Footprint::default());
 }
 
-/// The container's address, which is the only one of global scope in the family and lies in the network's subnet.
+/// The container's address, which is the only one of global scope in the family and lies in the network's
+/// subnet.
 pub(super) fn address<R: Runtime>(runtime: &R, name: &str, family: Family) -> IpAddr {
     let (option, word) = family.ip_words();
     let ran = runtime.exec(name, &["ip", option, "-o", "addr", "show", "dev", "eth0", "scope", "global"]);
@@ -196,7 +198,8 @@ fn assert_pings<R: Runtime>(runtime: &R, name: &str, family: Family, target: &st
     assert!(ran.success(), "{name} does not reach {target}: {ran}");
 }
 
-/// The published port answers for the host itself, another machine, another container, and the container itself.
+/// The published port answers for the host itself, another machine, another container, and the container
+/// itself.
 fn assert_published<R: Runtime>(runtime: &R, neighbour: &Neighbour, family: Family) {
     let published = dial(family.of(&Neighbour::HOST), PORT);
     let host = runtime.host();
@@ -214,7 +217,8 @@ fn assert_published<R: Runtime>(runtime: &R, neighbour: &Neighbour, family: Fami
     assert!(ran.stdout.trim() == "c1", "the service does not answer: {ran}");
 }
 
-/// The words to open a TCP connection and print what comes. `nc` knows no port but as a word, so the ports are constants.
+/// The words to open a TCP connection and print what comes. `nc` knows no port but as a word, so the ports are
+/// constants.
 fn dial(address: &str, port: u16) -> [&str; 6] {
     let port = match port {
         PORT => "8080",

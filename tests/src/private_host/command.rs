@@ -1,5 +1,5 @@
-//! Programs that run in a private host. Output goes through files, not pipes: a daemon that keeps its starter's streams open
-//! must not hang the test. Nothing runs longer than its limit.
+//! Programs that run in a private host. Output goes through files, not pipes: a daemon that keeps its starter's
+//! streams open must not hang the test. Nothing runs longer than its limit.
 
 use std::ffi::OsStr;
 use std::fs::File;

@@ -1,5 +1,6 @@
-//! What attachments leave on a host while they exist, and must not leave behind when they are gone. Permanent things are
-//! left out, since plugins keep them on purpose: bridges, the firewall's shared chains, lock files, the last address.
+//! What attachments leave on a host while they exist, and must not leave behind when they are gone. Permanent
+//! things are left out, since plugins keep them on purpose: bridges, the firewall's shared chains, lock files,
+//! the last address.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -60,8 +61,8 @@ impl Footprint {
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl PrivateHost {
-    /// The traces of attachments that are on the host. Where there are links, this waits a while for them to vanish:
-    /// it is for the end of a test.
+    /// The traces of attachments that are on the host. Where there are links, this waits a while for them to
+    /// vanish: it is for the end of a test.
     ///
     /// # Panics
     ///
@@ -88,8 +89,8 @@ impl PrivateHost {
     }
 }
 
-/// Plugins name a chain of one attachment `CNI-` or `CNI-DN-` and part of a hash, shared ones in words; a rule in a shared
-/// chain says in its comment whom it is for.
+/// Plugins name a chain of one attachment `CNI-` or `CNI-DN-` and part of a hash, shared ones in words; a rule
+/// in a shared chain says in its comment whom it is for.
 fn is_iptables_rule_of_attachment(line: &str) -> bool {
     let of_chain = line.split_whitespace().any(|word| {
         let name = word.trim_start_matches(':');

@@ -51,8 +51,8 @@ fn make_rootfs(root: &Path) {
     }
 }
 
-/// Removes the control groups below the one named `id`, in version 2's hierarchy or each of version 1's. Runtimes make
-/// them, and they have no namespace to vanish with.
+/// Removes the control groups below the one named `id`, in version 2's hierarchy or each of version 1's.
+/// Runtimes make them, and they have no namespace to vanish with.
 pub(super) fn remove_control_groups(id: &str) {
     let mount = Path::new("/sys/fs/cgroup");
     let hierarchies =

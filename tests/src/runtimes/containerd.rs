@@ -1,4 +1,5 @@
-//! The daemon containerd on a private host: its configuration, start, and log. Its clients are in other modules.
+//! The daemon containerd on a private host: its configuration, start, and log. Its clients are in other
+//! modules.
 
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;

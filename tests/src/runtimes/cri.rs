@@ -1,5 +1,5 @@
-//! containerd's CRI service, called as a kubelet calls it when pods come and go. A pod here is its sandbox alone: the sandbox is what
-//! has a network.
+//! containerd's CRI service, called as a kubelet calls it when pods come and go. A pod here is its sandbox
+//! alone: the sandbox is what has a network.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -148,8 +148,8 @@ impl Cri {
     }
 }
 
-/// Makes an image of one layer, the host's root file system, whose process answers on [`SERVICE`] with the pod's name.
-/// Returns the archive's path.
+/// Makes an image of one layer, the host's root file system, whose process answers on [`SERVICE`] with the
+/// pod's name. Returns the archive's path.
 fn sandbox_image(host: &PrivateHost) -> std::path::PathBuf {
     let dir = host.dir().join("image");
     fs::create_dir(&dir).expect("the host's directory is new");

@@ -1,5 +1,6 @@
-//! The calls of a kubelet that concern a pod's network: the part of the gRPC service `runtime.v1.RuntimeService` that
-//! leads to ADD, DEL and STATUS. The messages declare the fields that the tests use, by the numbers of
+//! The calls of a kubelet that concern a pod's network: the part of the gRPC service
+//! `runtime.v1.RuntimeService` that leads to ADD, DEL and STATUS. The messages declare the fields that the
+//! tests use, by the numbers of
 //! <https://github.com/kubernetes/cri-api/blob/master/pkg/apis/runtime/v1/api.proto>.
 
 use std::collections::HashMap;

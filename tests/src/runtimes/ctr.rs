@@ -1,5 +1,5 @@
-//! containerd's command-line client, which runs plugins itself through go-cni: ADD when a container has started, DEL when its
-//! process has ended. It reads the fixed directories, and knows no published ports.
+//! containerd's command-line client, which runs plugins itself through go-cni: ADD when a container has
+//! started, DEL when its process has ended. It reads the fixed directories, and knows no published ports.
 
 use std::collections::BTreeMap;
 
@@ -95,8 +95,8 @@ impl Ctr {
     }
 }
 
-/// The configuration with a published port where a runtime that knows the capability puts it. The client has no option for it,
-/// and passes on what stands there.
+/// The configuration with a published port where a runtime that knows the capability puts it. The client has no
+/// option for it, and passes on what stands there.
 fn with_port_mapping(conflist: &Value, host_port: Option<u16>) -> Value {
     let mut conflist = conflist.clone();
     let Some(host_port) = host_port else { return conflist };
