@@ -10,12 +10,15 @@ pub(crate) struct Target<'a> {
     pub(crate) ident: &'a Ident,
     pub(crate) generics: &'a Generics,
     pub(crate) krate: Path,
+    /// Whether the type is deprecated, and so may not be named without a warning.
+    pub(crate) is_deprecated: bool,
 }
 
 impl<'a> Target<'a> {
     fn new(input: &'a DeriveInput, krate: &attr::Once<Path>) -> Self {
-        let krate = krate.given().cloned().unwrap_or_else(|| syn::parse_quote!(::cni_skel));
-        Self { ident: &input.ident, generics: &input.generics, krate }
+        let krate = krate.value().cloned().unwrap_or_else(|| syn::parse_quote!(::cni_skel));
+        let is_deprecated = input.attrs.iter().any(|attr| attr.path().is_ident("deprecated"));
+        Self { ident: &input.ident, generics: &input.generics, krate, is_deprecated }
     }
 }
 
@@ -55,7 +58,9 @@ impl<'a> Record<'a> {
     pub(crate) fn lower(cx: &Ctxt, input: &'a DeriveInput, attrs: RecordAttrs, what: &str) -> Self {
         let fields: Vec<RecordField<'a>> = match &input.data {
             Data::Struct(data) => match &data.fields {
-                Fields::Named(fields) => fields.named.iter().filter_map(|field| RecordField::lower(cx, field)).collect(),
+                Fields::Named(fields) => {
+                    fields.named.iter().filter_map(|field| RecordField::lower(cx, field)).collect()
+                }
                 Fields::Unnamed(_) | Fields::Unit => not_a_record(cx, input, what),
             },
             Data::Enum(_) | Data::Union(_) => not_a_record(cx, input, what),
@@ -96,7 +101,11 @@ pub(crate) struct Case<'a> {
 impl<'a> ErrorType<'a> {
     pub(crate) fn lower(cx: &Ctxt, input: &'a DeriveInput) -> Self {
         for field in inner_fields(&input.data) {
-            attr::refuse(cx, &field.attrs, "`CniError` reads `#[cni(…)]` on the type and its variants, not on fields");
+            attr::refuse(
+                cx,
+                &field.attrs,
+                "`CniError` reads `#[cni(…)]` on the type and its variants, not on fields",
+            );
         }
         match &input.data {
             Data::Enum(data) => {
@@ -118,7 +127,11 @@ impl<'a> ErrorType<'a> {
             Data::Union(_) => {
                 cx.error_at(&input.ident, "expected an enum or a struct: a union is no error");
                 let attrs = ErrorAttrs::read_on_struct(cx, &input.attrs);
-                Self { target: Target::new(input, &attrs.krate), default: ErrorAttrs::default(), cases: Vec::new() }
+                Self {
+                    target: Target::new(input, &attrs.krate),
+                    default: ErrorAttrs::default(),
+                    cases: Vec::new(),
+                }
             }
         }
     }

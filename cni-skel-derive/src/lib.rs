@@ -15,26 +15,29 @@ mod validate;
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
 
-/// Declares a plugin.
+#[doc = include_str!("../doc/cni_plugin.md")]
 #[proc_macro_derive(CniPlugin, attributes(cni))]
 pub fn derive_cni_plugin(input: TokenStream) -> TokenStream {
     expand::cni_plugin(&parse_macro_input!(input as DeriveInput)).into()
 }
 
-/// Each field is a capability.
+#[doc = include_str!("../doc/runtime_config.md")]
 #[proc_macro_derive(RuntimeConfig, attributes(cni))]
 pub fn derive_runtime_config(input: TokenStream) -> TokenStream {
     expand::runtime_config(&parse_macro_input!(input as DeriveInput)).into()
 }
 
-/// Each field is an argument.
+#[doc = include_str!("../doc/cni_args.md")]
 #[proc_macro_derive(CniArgs, attributes(cni))]
 pub fn derive_cni_args(input: TokenStream) -> TokenStream {
     expand::cni_args(&parse_macro_input!(input as DeriveInput)).into()
 }
 
-/// Gives errors their codes.
+#[doc = include_str!("../doc/cni_error.md")]
 #[proc_macro_derive(CniError, attributes(cni))]
 pub fn derive_cni_error(input: TokenStream) -> TokenStream {
     expand::cni_error(&parse_macro_input!(input as DeriveInput)).into()
 }
+
+#[cfg(test)]
+mod tests;

@@ -41,7 +41,8 @@ pub(crate) struct NamedCode {
 }
 
 /// The code that only the SDK gives: it compares versions before a handler runs.
-pub(crate) const INCOMPATIBLE_CNI_VERSION: NamedCode = NamedCode { value: 1, name: "INCOMPATIBLE_CNI_VERSION" };
+pub(crate) const INCOMPATIBLE_CNI_VERSION: NamedCode =
+    NamedCode { value: 1, name: "INCOMPATIBLE_CNI_VERSION" };
 
 /// The codes that a plugin may give to its errors by name.
 pub(crate) const NAMED_CODES: [NamedCode; 11] = [

@@ -42,9 +42,13 @@ impl Template {
                 rest = &brace[2..];
                 continue;
             }
-            let Some((place, after)) = brace.strip_prefix('{').and_then(|inside| inside.split_once('}')) else {
+            let Some((place, after)) = brace.strip_prefix('{').and_then(|inside| inside.split_once('}'))
+            else {
                 let brace = &brace[..1];
-                return Err(fault(written, format!("`{brace}` stands alone: write `{brace}{brace}` for the character")));
+                return Err(fault(
+                    written,
+                    format!("`{brace}` stands alone: write `{brace}{brace}` for the character"),
+                ));
             };
             let (name, spec) = place.split_once(':').map_or((place, ""), |(name, spec)| (name, spec));
             let field = find(written, name.trim(), fields)?;
@@ -65,7 +69,11 @@ fn find(written: &LitStr, name: &str, fields: &[String]) -> Result<usize> {
     let name = name.strip_prefix("r#").unwrap_or(name);
     let found = fields.iter().position(|field| field == name);
     found.ok_or_else(|| {
-        let problem = if name.is_empty() { "`{}` names no field".to_owned() } else { format!("there is no field `{name}`") };
+        let problem = if name.is_empty() {
+            "`{}` names no field".to_owned()
+        } else {
+            format!("there is no field `{name}`")
+        };
         let known: Vec<String> = fields.iter().map(|field| format!("`{{{field}}}`")).collect();
         let expected = match known.as_slice() {
             [] => "there are none to print".to_owned(),

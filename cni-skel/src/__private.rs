@@ -15,11 +15,30 @@ pub fn coded<'e, T: CodedError + 'static>(error: &'e (dyn Error + 'static)) -> O
     error.downcast_ref::<T>().map(|error| error as &dyn CodedError)
 }
 
-/// The value of a capability; the type's default when the runtime gave none.
+/// The value of a capability, or what the field holds when the runtime gave none.
 ///
 /// # Errors
 ///
 /// When the value is not of the type.
-pub fn capability<T: DeserializeOwned + Default>(values: &Values, name: &str) -> Result<T, DecodeError> {
-    Ok(values.decode(name)?.unwrap_or_default())
+pub fn capability<T: DeserializeOwned + WhenAbsent>(values: &Values, name: &str) -> Result<T, DecodeError> {
+    Ok(values.decode(name)?.unwrap_or_else(T::when_absent))
+}
+
+/// What a field holds when the runtime says nothing of it: the type's default.
+///
+/// A trait of its own for its message alone.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no value for when the runtime gives none",
+    note = "use `Option<{Self}>`, or implement `Default` for `{Self}`"
+)]
+pub trait WhenAbsent {
+    /// The value.
+    fn when_absent() -> Self;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Default> WhenAbsent for T {
+    fn when_absent() -> Self {
+        Self::default()
+    }
 }

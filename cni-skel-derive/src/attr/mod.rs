@@ -15,8 +15,8 @@ pub(crate) use value::{Code, Versions};
 
 use crate::ctxt::Ctxt;
 use crate::symbol::{
-    ABOUT, ARGS, CNI, CODE, CONFIG, CRATE, DENY_UNKNOWN_KEYS, DETAILS, ERRORS, IGNORE_UNKNOWN, NAME, RENAME, RUNTIME,
-    TRANSPARENT, VERSION, VERSIONS,
+    ABOUT, ARGS, CNI, CODE, CONFIG, CRATE, DENY_UNKNOWN_KEYS, DETAILS, ERRORS, IGNORE_UNKNOWN, NAME, RENAME,
+    RUNTIME, TRANSPARENT, VERSION, VERSIONS,
 };
 
 /// What `#[derive(CniPlugin)]` reads on the type.
@@ -40,21 +40,18 @@ impl PluginAttrs {
 
     pub(crate) fn read(cx: &Ctxt, attrs: &[Attribute]) -> Self {
         let mut read = Self::default();
-        entries(cx, attrs, |key, input| {
-            match key.word.as_str() {
-                ABOUT => read.about.set(cx, key, value::text(key, input)?),
-                ARGS => read.args.set(cx, key, value::ty(key, input)?),
-                CONFIG => read.config.set(cx, key, value::ty(key, input)?),
-                CRATE => read.krate.set(cx, key, value::path(key, input)?),
-                DENY_UNKNOWN_KEYS => read.deny_unknown_keys.set(cx, key, value::flag(key, input)?),
-                ERRORS => read.errors.set(cx, key, value::types(key, input)?),
-                NAME => read.name.set(cx, key, value::text(key, input)?),
-                RUNTIME => read.runtime.set(cx, key, value::ty(key, input)?),
-                VERSION => read.version.set(cx, key, value::text(key, input)?),
-                VERSIONS => read.versions.set(cx, key, value::versions(key, input)?),
-                _ => return Err(key.unknown(Self::KEYS)),
-            }
-            Ok(())
+        entries(cx, attrs, Self::KEYS, |key, input| match key.word.as_str() {
+            ABOUT => read.about.set(cx, key, value::text(key, input)),
+            ARGS => read.args.set(cx, key, value::ty(key, input)),
+            CONFIG => read.config.set(cx, key, value::ty(key, input)),
+            CRATE => read.krate.set(cx, key, value::path(key, input)),
+            DENY_UNKNOWN_KEYS => read.deny_unknown_keys.set(cx, key, value::flag(key, input)),
+            ERRORS => read.errors.set(cx, key, value::types(key, input)),
+            NAME => read.name.set(cx, key, value::text(key, input)),
+            RUNTIME => read.runtime.set(cx, key, value::ty(key, input)),
+            VERSION => read.version.set(cx, key, value::text(key, input)),
+            VERSIONS => read.versions.set(cx, key, value::versions(key, input)),
+            _ => Err(key.unknown()),
         });
         read
     }
@@ -70,25 +67,19 @@ pub(crate) struct RecordAttrs {
 impl RecordAttrs {
     pub(crate) fn read_for_args(cx: &Ctxt, attrs: &[Attribute]) -> Self {
         let mut read = Self::default();
-        entries(cx, attrs, |key, input| {
-            match key.word.as_str() {
-                CRATE => read.krate.set(cx, key, value::path(key, input)?),
-                IGNORE_UNKNOWN => read.ignore_unknown.set(cx, key, value::flag(key, input)?),
-                _ => return Err(key.unknown(&[CRATE, IGNORE_UNKNOWN])),
-            }
-            Ok(())
+        entries(cx, attrs, &[CRATE, IGNORE_UNKNOWN], |key, input| match key.word.as_str() {
+            CRATE => read.krate.set(cx, key, value::path(key, input)),
+            IGNORE_UNKNOWN => read.ignore_unknown.set(cx, key, value::flag(key, input)),
+            _ => Err(key.unknown()),
         });
         read
     }
 
     pub(crate) fn read_for_runtime(cx: &Ctxt, attrs: &[Attribute]) -> Self {
         let mut read = Self::default();
-        entries(cx, attrs, |key, input| {
-            match key.word.as_str() {
-                CRATE => read.krate.set(cx, key, value::path(key, input)?),
-                _ => return Err(key.unknown(&[CRATE])),
-            }
-            Ok(())
+        entries(cx, attrs, &[CRATE], |key, input| match key.word.as_str() {
+            CRATE => read.krate.set(cx, key, value::path(key, input)),
+            _ => Err(key.unknown()),
         });
         read
     }
@@ -103,12 +94,9 @@ pub(crate) struct FieldAttrs {
 impl FieldAttrs {
     pub(crate) fn read(cx: &Ctxt, attrs: &[Attribute]) -> Self {
         let mut read = Self::default();
-        entries(cx, attrs, |key, input| {
-            match key.word.as_str() {
-                RENAME => read.rename.set(cx, key, value::text(key, input)?),
-                _ => return Err(key.unknown(&[RENAME])),
-            }
-            Ok(())
+        entries(cx, attrs, &[RENAME], |key, input| match key.word.as_str() {
+            RENAME => read.rename.set(cx, key, value::text(key, input)),
+            _ => Err(key.unknown()),
         });
         read
     }
@@ -139,16 +127,13 @@ impl ErrorAttrs {
 
     fn read(cx: &Ctxt, attrs: &[Attribute], keys: &[&str]) -> Self {
         let mut read = Self::default();
-        entries(cx, attrs, |key, input| {
-            match key.word.as_str() {
-                word if !keys.contains(&word) => return Err(key.unknown(keys)),
-                CODE => read.code.set(cx, key, value::code(key, input)?),
-                CRATE => read.krate.set(cx, key, value::path(key, input)?),
-                DETAILS => read.details.set(cx, key, value::text(key, input)?),
-                TRANSPARENT => read.transparent.set(cx, key, value::flag(key, input)?),
-                _ => return Err(key.unknown(keys)),
-            }
-            Ok(())
+        entries(cx, attrs, keys, |key, input| match key.word.as_str() {
+            word if !keys.contains(&word) => Err(key.unknown()),
+            CODE => read.code.set(cx, key, value::code(key, input)),
+            CRATE => read.krate.set(cx, key, value::path(key, input)),
+            DETAILS => read.details.set(cx, key, value::text(key, input)),
+            TRANSPARENT => read.transparent.set(cx, key, value::flag(key, input)),
+            _ => Err(key.unknown()),
         });
         read
     }
@@ -163,68 +148,87 @@ pub(crate) fn refuse(cx: &Ctxt, attrs: &[Attribute], message: &str) {
 
 /// The text of a doc comment's first paragraph on one line; `None` if there is none.
 pub(crate) fn doc_line(attrs: &[Attribute]) -> Option<String> {
-    let lines = attrs.iter().filter(|attr| attr.path().is_ident("doc")).filter_map(|attr| match &attr.meta {
-        Meta::NameValue(meta) => syn::parse2::<LitStr>(meta.value.to_token_stream()).ok(),
-        Meta::Path(_) | Meta::List(_) => None,
-    });
-    // A `/** … */` comment is one attribute of several lines, and may have a star before each.
-    let lines: Vec<String> = lines
-        .flat_map(|text| text.value().lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>())
-        .map(|line| line.strip_prefix("* ").map(str::to_owned).unwrap_or(line))
-        .collect();
-    let paragraph = lines.iter().skip_while(|line| line.is_empty()).take_while(|line| !line.is_empty());
-    Some(paragraph.map(String::as_str).collect::<Vec<_>>().join(" ")).filter(|line| !line.is_empty())
+    let comments =
+        attrs.iter().filter(|attr| attr.path().is_ident("doc")).filter_map(|attr| match &attr.meta {
+            Meta::NameValue(meta) => syn::parse2::<LitStr>(meta.value.to_token_stream()).ok(),
+            Meta::Path(_) | Meta::List(_) => None,
+        });
+    let text: Vec<String> = comments.map(|comment| comment.value()).collect();
+    // A `/** … */` comment is one text of several lines, and may have a star before each.
+    let text = text.join("\n");
+    let lines = text.lines().map(str::trim).map(|line| line.strip_prefix("* ").unwrap_or(line));
+    let paragraph = lines.skip_while(|line| line.is_empty()).take_while(|line| !line.is_empty());
+    Some(paragraph.collect::<Vec<_>>().join(" ")).filter(|line| !line.is_empty())
 }
 
 /// The key of an entry.
-pub(crate) struct Key {
+pub(crate) struct Key<'a> {
     ident: Ident,
     word: String,
+    /// Those that may stand here.
+    keys: &'a [&'a str],
 }
 
-impl Key {
-    fn parse(input: ParseStream<'_>) -> Result<Self> {
+impl<'a> Key<'a> {
+    fn parse(input: ParseStream<'_>, keys: &'a [&'a str]) -> Result<Self> {
         // `crate` is a keyword, and so no identifier to syn's ordinary parser.
-        let ident = Ident::parse_any(input).map_err(|error| Error::new(error.span(), "expected a key, such as `crate`"))?;
-        Ok(Self { word: ident.to_string(), ident })
+        match Ident::parse_any(input) {
+            Ok(ident) => Ok(Self { word: ident.to_string(), ident, keys }),
+            Err(error) => Err(Error::new(error.span(), format!("no key, {}", expected_of(keys)))),
+        }
     }
 
-    fn unknown(&self, keys: &[&str]) -> Error {
-        let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
-        let expected = if keys.len() == 1 { "expected " } else { "expected one of " };
-        Error::new_spanned(&self.ident, format!("unknown key `{}`, {expected}{}", self.word, keys.join(", ")))
+    fn unknown(&self) -> Error {
+        let expected = expected_of(self.keys);
+        Error::new_spanned(&self.ident, format!("unknown key `{}`, {expected}", self.word))
     }
+}
+
+fn expected_of(keys: &[&str]) -> String {
+    let quoted: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
+    let one_of = if keys.len() == 1 { "" } else { "one of " };
+    format!("expected {one_of}{}", quoted.join(", "))
 }
 
 /// A key's value, which may be given once.
-pub(crate) struct Once<T>(Option<T>);
+pub(crate) struct Once<T> {
+    value: Option<T>,
+    /// Whether the key stands there, if only with a faulty value: then it is not missing.
+    is_given: bool,
+}
 
 impl<T> Default for Once<T> {
     fn default() -> Self {
-        Self(None)
+        Self { value: None, is_given: false }
     }
 }
 
 impl<T> Once<T> {
-    fn set(&mut self, cx: &Ctxt, key: &Key, value: T) {
-        if self.0.is_some() {
+    fn set(&mut self, cx: &Ctxt, key: &Key<'_>, value: Result<T>) -> Result<()> {
+        if std::mem::replace(&mut self.is_given, true) {
             cx.error_at(&key.ident, format!("duplicate key `{}`", key.word));
-        } else {
-            self.0 = Some(value);
         }
+        let value = value?;
+        self.value.get_or_insert(value);
+        Ok(())
     }
 
-    pub(crate) fn given(&self) -> Option<&T> {
-        self.0.as_ref()
+    pub(crate) fn value(&self) -> Option<&T> {
+        self.value.as_ref()
     }
 
     pub(crate) fn is_given(&self) -> bool {
-        self.0.is_some()
+        self.is_given
     }
 }
 
 /// Calls `read` with each entry of each `#[cni(…)]`, in order.
-fn entries(cx: &Ctxt, attrs: &[Attribute], mut read: impl FnMut(&Key, ParseStream<'_>) -> Result<()>) {
+fn entries(
+    cx: &Ctxt,
+    attrs: &[Attribute],
+    keys: &[&str],
+    mut read: impl FnMut(&Key<'_>, ParseStream<'_>) -> Result<()>,
+) {
     for attr in attrs.iter().filter(|attr| attr.path().is_ident(CNI)) {
         let Meta::List(list) = &attr.meta else {
             cx.error_at(&attr.meta, "expected a list of keys: `#[cni(…)]`");
@@ -232,7 +236,8 @@ fn entries(cx: &Ctxt, attrs: &[Attribute], mut read: impl FnMut(&Key, ParseStrea
         };
         let all = list.parse_args_with(|input: ParseStream<'_>| {
             while !input.is_empty() {
-                let entry = Key::parse(input).and_then(|key| read(&key, input)).and_then(|()| end(input));
+                let entry =
+                    Key::parse(input, keys).and_then(|key| read(&key, input)).and_then(|()| end(input));
                 if let Err(error) = entry {
                     cx.error(error);
                     skip_entry(input)?;

@@ -28,21 +28,21 @@ pub(crate) enum Code {
 }
 
 /// `key = "…"`
-pub(super) fn text(key: &Key, input: ParseStream<'_>) -> Result<LitStr> {
+pub(super) fn text(key: &Key<'_>, input: ParseStream<'_>) -> Result<LitStr> {
     let shape = format!("`{} = \"…\"`", key.word);
     equals(key, input, &shape)?;
     if input.peek(LitStr) { input.parse() } else { Err(expected(key, input, &shape)) }
 }
 
 /// `key = Type`
-pub(super) fn ty(key: &Key, input: ParseStream<'_>) -> Result<Type> {
+pub(super) fn ty(key: &Key<'_>, input: ParseStream<'_>) -> Result<Type> {
     let shape = format!("`{} = Type`", key.word);
     equals(key, input, &shape)?;
     if at_end(input) || input.peek(Lit) { Err(expected(key, input, &shape)) } else { input.parse() }
 }
 
 /// `key(Type, …)`
-pub(super) fn types(key: &Key, input: ParseStream<'_>) -> Result<Vec<Type>> {
+pub(super) fn types(key: &Key<'_>, input: ParseStream<'_>) -> Result<Vec<Type>> {
     if !input.peek(token::Paren) {
         return Err(expected(key, input, &format!("`{}(Type, …)`", key.word)));
     }
@@ -52,7 +52,7 @@ pub(super) fn types(key: &Key, input: ParseStream<'_>) -> Result<Vec<Type>> {
 }
 
 /// `key`
-pub(super) fn flag(key: &Key, input: ParseStream<'_>) -> Result<Ident> {
+pub(super) fn flag(key: &Key<'_>, input: ParseStream<'_>) -> Result<Ident> {
     if at_end(input) {
         Ok(key.ident.clone())
     } else {
@@ -61,7 +61,7 @@ pub(super) fn flag(key: &Key, input: ParseStream<'_>) -> Result<Ident> {
 }
 
 /// `crate = "some::path"`; without quotes as well, as `$crate` can be written in no other way.
-pub(super) fn path(key: &Key, input: ParseStream<'_>) -> Result<Path> {
+pub(super) fn path(key: &Key<'_>, input: ParseStream<'_>) -> Result<Path> {
     let shape = format!("`{} = \"some::path\"`", key.word);
     equals(key, input, &shape)?;
     if input.peek(LitStr) {
@@ -75,7 +75,7 @@ pub(super) fn path(key: &Key, input: ParseStream<'_>) -> Result<Path> {
 }
 
 /// `key = "…"` or `key = ["…", …]`
-pub(super) fn versions(key: &Key, input: ParseStream<'_>) -> Result<Versions> {
+pub(super) fn versions(key: &Key<'_>, input: ParseStream<'_>) -> Result<Versions> {
     let shape = format!("`{0} = \"0.4.0..=1.1.0\"` or `{0} = [\"0.4.0\", \"1.0.0\"]`", key.word);
     equals(key, input, &shape)?;
     if input.peek(LitStr) {
@@ -95,7 +95,7 @@ pub(super) fn versions(key: &Key, input: ParseStream<'_>) -> Result<Versions> {
 }
 
 /// `key = 142` or `key = TRY_AGAIN`
-pub(super) fn code(key: &Key, input: ParseStream<'_>) -> Result<Code> {
+pub(super) fn code(key: &Key<'_>, input: ParseStream<'_>) -> Result<Code> {
     let shape = format!("`{0} = 142` or `{0} = TRY_AGAIN`", key.word);
     equals(key, input, &shape)?;
     if input.peek(LitInt) {
@@ -108,12 +108,16 @@ pub(super) fn code(key: &Key, input: ParseStream<'_>) -> Result<Code> {
 }
 
 /// Passes over `=`.
-fn equals(key: &Key, input: ParseStream<'_>, shape: &str) -> Result<()> {
-    if input.peek(Token![=]) { input.parse::<Token![=]>().map(|_| ()) } else { Err(expected(key, input, shape)) }
+fn equals(key: &Key<'_>, input: ParseStream<'_>, shape: &str) -> Result<()> {
+    if input.peek(Token![=]) {
+        input.parse::<Token![=]>().map(|_| ())
+    } else {
+        Err(expected(key, input, shape))
+    }
 }
 
 /// The error for a value of the wrong shape: underlines what stands there, or the key if there is nothing.
-fn expected(key: &Key, input: ParseStream<'_>, shape: &str) -> Error {
+fn expected(key: &Key<'_>, input: ParseStream<'_>, shape: &str) -> Error {
     let rest = input.fork();
     let mut found = TokenStream::new();
     while !at_end(&rest) {

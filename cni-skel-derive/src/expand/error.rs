@@ -1,8 +1,9 @@
 //! `impl CodedError`.
 
+use std::collections::HashSet;
+
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::spanned::Spanned;
+use quote::{ToTokens, format_ident, quote};
 use syn::{Field, Index};
 
 use super::{implement, is_generic, local};
@@ -76,10 +77,10 @@ fn details(ty: &ErrorType<'_>, case: &Case<'_>, checked: &CheckedCase) -> Option
 /// What the only field says itself.
 fn of_field(ty: &ErrorType<'_>, case: &Case<'_>, method: &str) -> (Ident, TokenStream) {
     let krate = &ty.target.krate;
-    let span = case.fields.iter().next().map_or_else(Span::call_site, |field| field.ty.span());
-    let (local, method) = (local(0, span), format_ident!("{method}"));
-    // The field's own span: that it has no code is told there.
-    let call = quote_spanned!(span=> #krate::CodedError::#method(#local));
+    let (local, method) = (local(0, Span::call_site()), format_ident!("{method}"));
+    // Through the type as the author wrote it: that it has no code is told there.
+    let types = case.fields.iter().map(|field| &field.ty);
+    let call = quote!(#(<#types as #krate::CodedError>::#method(#local))*);
     (local, call)
 }
 
@@ -88,7 +89,8 @@ fn text(template: &Template) -> (Vec<(usize, Ident)>, TokenStream) {
     let mut fields: Vec<usize> = template.prints.iter().map(|print| print.field).collect();
     fields.sort_unstable();
     fields.dedup();
-    let fields: Vec<_> = fields.into_iter().map(|field| (field, local(field, template.format.span()))).collect();
+    let fields: Vec<_> =
+        fields.into_iter().map(|field| (field, local(field, template.format.span()))).collect();
     let format = &template.format;
     // Named, not inline: within a macro the text and our locals would not see each other.
     let named = fields.iter().map(|(_, local)| quote!(#local = #local));
@@ -130,7 +132,9 @@ fn predicates(ty: &ErrorType<'_>, checked: &[CheckedCase]) -> Vec<TokenStream> {
     for (case, checked) in ty.cases.iter().zip(checked) {
         let types: Vec<_> = case.fields.iter().map(|field| &field.ty).collect();
         if let CaseCode::Field = checked.code {
-            predicates.extend(types.iter().filter(|ty| is_generic(generics, ty)).map(|ty| quote!(#ty: #krate::CodedError)));
+            predicates.extend(
+                types.iter().filter(|ty| is_generic(generics, ty)).map(|ty| quote!(#ty: #krate::CodedError)),
+            );
         }
         for print in checked.details.iter().flat_map(|template| &template.prints) {
             let Some(ty) = types.get(print.field).filter(|ty| is_generic(generics, ty)) else { continue };
@@ -138,5 +142,8 @@ fn predicates(ty: &ErrorType<'_>, checked: &[CheckedCase]) -> Vec<TokenStream> {
             predicates.push(quote!(#ty: ::core::fmt::#by));
         }
     }
+    // Several cases may ask the same.
+    let mut seen = HashSet::new();
+    predicates.retain(|predicate| seen.insert(predicate.to_string()));
     predicates
 }

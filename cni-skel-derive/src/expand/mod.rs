@@ -24,7 +24,7 @@ pub(crate) fn cni_plugin(input: &DeriveInput) -> TokenStream {
     let checked = validate::plugin(&cx, &plugin);
     match cx.check() {
         Ok(()) => plugin::expand(&plugin, &checked),
-        Err(errors) => with_fallback(&errors, fallback::plugin(&plugin)),
+        Err(errors) => with_fallback(&errors, &fallback::plugin(&plugin)),
     }
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn runtime_config(input: &DeriveInput) -> TokenStream {
     let names = validate::runtime_config(&cx, &record);
     match cx.check() {
         Ok(()) => record::runtime_config(&record, &names),
-        Err(errors) => with_fallback(&errors, fallback::runtime_config(&record)),
+        Err(errors) => with_fallback(&errors, &fallback::runtime_config(&record)),
     }
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn cni_args(input: &DeriveInput) -> TokenStream {
     let keys = validate::args(&cx, &record);
     match cx.check() {
         Ok(()) => record::args(&record, &keys),
-        Err(errors) => with_fallback(&errors, fallback::args(&record)),
+        Err(errors) => with_fallback(&errors, &fallback::args(&record)),
     }
 }
 
@@ -60,18 +60,24 @@ pub(crate) fn cni_error(input: &DeriveInput) -> TokenStream {
     match (cx.check(), checked) {
         (Ok(()), Some(cases)) => error::expand(&ty, &cases),
         (Ok(()), None) => fallback::error(&ty),
-        (Err(errors), _) => with_fallback(&errors, fallback::error(&ty)),
+        (Err(errors), _) => with_fallback(&errors, &fallback::error(&ty)),
     }
 }
 
-fn with_fallback(errors: &syn::Error, fallback: TokenStream) -> TokenStream {
+fn with_fallback(errors: &syn::Error, fallback: &TokenStream) -> TokenStream {
     let errors = errors.to_compile_error();
     quote!(#errors #fallback)
 }
 
 /// `impl<…> Trait for Type<…> where …` around a body, with predicates beyond the author's own.
-pub(crate) fn implement(target: &Target<'_>, tr: &str, predicates: &[TokenStream], body: &TokenStream) -> TokenStream {
-    let Target { ident, generics, krate } = target;
+pub(crate) fn implement(
+    target: &Target<'_>,
+    tr: &str,
+    predicates: &[TokenStream],
+    body: &TokenStream,
+) -> TokenStream {
+    let Target { ident, generics, krate, is_deprecated } = target;
+    let allow = is_deprecated.then(|| quote!(#[allow(deprecated, reason = "the type itself is deprecated")]));
     let tr = Ident::new(tr, Span::call_site());
     let mut generics: Generics = (*generics).clone();
     for predicate in predicates {
@@ -80,6 +86,7 @@ pub(crate) fn implement(target: &Target<'_>, tr: &str, predicates: &[TokenStream
     let (params, args, clause) = generics.split_for_impl();
     quote! {
         #[automatically_derived]
+        #allow
         impl #params #krate::#tr for #ident #args #clause {
             #body
         }

@@ -1,9 +1,8 @@
 //! `impl CniPlugin`.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
+use quote::{ToTokens, quote};
 use syn::Type;
-use syn::spanned::Spanned;
 
 use super::{implement, is_generic};
 use crate::ast::Plugin;
@@ -13,7 +12,7 @@ use crate::validate::CheckedPlugin;
 pub(super) fn expand(plugin: &Plugin<'_>, checked: &CheckedPlugin) -> TokenStream {
     let krate = &plugin.target.krate;
     let CheckedPlugin { name, about, versions } = checked;
-    let version = match plugin.attrs.version.given() {
+    let version = match plugin.attrs.version.value() {
         Some(version) => version.to_token_stream(),
         // Expanded where the derive stands: the version of the author's package.
         None => quote!(::core::env!("CARGO_PKG_VERSION")),
@@ -40,9 +39,9 @@ pub(super) fn expand(plugin: &Plugin<'_>, checked: &CheckedPlugin) -> TokenStrea
 /// The associated types: the author's own where they are given.
 pub(crate) fn types(plugin: &Plugin<'_>) -> TokenStream {
     let or_unit = |ty: Option<&Type>| ty.map_or_else(|| quote!(()), ToTokens::to_token_stream);
-    let config = or_unit(plugin.attrs.config.given());
-    let runtime = or_unit(plugin.attrs.runtime.given());
-    let args = or_unit(plugin.attrs.args.given());
+    let config = or_unit(plugin.attrs.config.value());
+    let runtime = or_unit(plugin.attrs.runtime.value());
+    let args = or_unit(plugin.attrs.args.value());
     quote! {
         type Config = #config;
         type Runtime = #runtime;
@@ -58,19 +57,21 @@ pub(crate) fn predicates(plugin: &Plugin<'_>) -> Vec<TokenStream> {
         (&plugin.attrs.runtime, quote!(#krate::RuntimeConfig)),
         (&plugin.attrs.args, quote!(#krate::CniArgs)),
     ];
-    let bounds = bounds.into_iter().filter_map(|(ty, bound)| Some((ty.given()?, bound)));
-    bounds.filter(|(ty, _)| is_generic(plugin.target.generics, ty)).map(|(ty, bound)| quote!(#ty: #bound)).collect()
+    let bounds = bounds.into_iter().filter_map(|(ty, bound)| Some((ty.value()?, bound)));
+    bounds
+        .filter(|(ty, _)| is_generic(plugin.target.generics, ty))
+        .map(|(ty, bound)| quote!(#ty: #bound))
+        .collect()
 }
 
 /// `fn coded`: the first of the declared types that the error is of.
 fn coded(plugin: &Plugin<'_>) -> TokenStream {
     let krate = &plugin.target.krate;
-    let Some(types) = plugin.attrs.errors.given() else { return TokenStream::new() };
+    let Some(types) = plugin.attrs.errors.value() else { return TokenStream::new() };
+    // Through the types as the author wrote them: that one has no code is told there.
     let attempts = types.iter().map(|ty| {
-        // The type's own span: that it has no code is told there.
-        let attempt = quote_spanned!(ty.span()=> #krate::__private::coded::<#ty>);
         quote! {
-            if let ::core::option::Option::Some(__cni_coded) = #attempt(__cni_error) {
+            if let ::core::option::Option::Some(__cni_coded) = #krate::__private::coded::<#ty>(__cni_error) {
                 return ::core::option::Option::Some(__cni_coded);
             }
         }

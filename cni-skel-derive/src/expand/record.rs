@@ -1,8 +1,7 @@
 //! `impl RuntimeConfig` and `impl CniArgs`: a value for each field of a struct.
 
-use proc_macro2::TokenStream;
-use quote::{quote, quote_spanned};
-use syn::spanned::Spanned;
+use proc_macro2::{Span, TokenStream};
+use quote::quote;
 
 use super::{implement, is_generic, local};
 use crate::ast::{Record, RecordField};
@@ -10,8 +9,8 @@ use crate::ast::{Record, RecordField};
 pub(super) fn runtime_config(record: &Record<'_>, names: &[String]) -> TokenStream {
     let krate = &record.target.krate;
     let fields = record.fields.iter().zip(names).map(|(RecordField { ident, ty, .. }, name)| {
-        let read = quote_spanned!(ty.span()=> #krate::__private::capability::<#ty>);
-        quote!(#ident: #read(__cni_values, #name)?)
+        // Through the type as the author wrote it: a bound that it lacks is told there.
+        quote!(#ident: #krate::__private::capability::<#ty>(__cni_values, #name)?)
     });
     let body = quote! {
         const CAPABILITIES: &'static [&'static ::core::primitive::str] = &[#(#names),*];
@@ -29,19 +28,18 @@ pub(super) fn runtime_config(record: &Record<'_>, names: &[String]) -> TokenStre
 
 pub(super) fn args(record: &Record<'_>, keys: &[String]) -> TokenStream {
     let krate = &record.target.krate;
-    let locals: Vec<_> = record.fields.iter().enumerate().map(|(at, field)| local(at, field.ty.span())).collect();
+    let locals: Vec<_> = (0..record.fields.len()).map(|at| local(at, Span::call_site())).collect();
     let types = record.fields.iter().map(|field| field.ty);
     // One pass in the order of the pairs: of several faults the first is told, as Go does.
     let arms = record.fields.iter().zip(keys).zip(&locals).map(|((RecordField { ty, .. }, key), local)| {
-        let read = quote_spanned!(ty.span()=> <#ty as #krate::ArgValue>::from_value);
-        quote!(#key => #local = ::core::option::Option::Some(#read(__cni_key, __cni_value)?),)
+        let value = quote!(<#ty as #krate::ArgValue>::from_value(__cni_key, __cni_value)?);
+        quote!(#key => #local = ::core::option::Option::Some(#value),)
     });
     let fields = record.fields.iter().zip(&locals).map(|(RecordField { ident, ty, .. }, local)| {
-        let default = quote_spanned!(ty.span()=> <#ty as ::core::default::Default>::default);
         quote! {
             #ident: match #local {
                 ::core::option::Option::Some(__cni_value) => __cni_value,
-                ::core::option::Option::None => #default(),
+                ::core::option::Option::None => <#ty as #krate::__private::WhenAbsent>::when_absent(),
             }
         }
     });

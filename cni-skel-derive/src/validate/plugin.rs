@@ -18,9 +18,9 @@ pub(crate) struct CheckedPlugin {
 
 pub(crate) fn plugin(cx: &Ctxt, plugin: &Plugin<'_>) -> CheckedPlugin {
     let name = name(cx, plugin);
-    let about = plugin.attrs.about.given().map(LitStr::value);
+    let about = plugin.attrs.about.value().map(LitStr::value);
     let about = about.or_else(|| plugin.doc.clone()).unwrap_or_else(|| format!("CNI plugin {name}"));
-    let versions = match plugin.attrs.versions.given() {
+    let versions = match plugin.attrs.versions.value() {
         None => (0..spec::VERSIONS.len()).collect(),
         Some(Versions::Text(text)) => one_or_range(cx, text),
         Some(Versions::List { brackets, items }) => list(cx, *brackets, items),
@@ -30,11 +30,13 @@ pub(crate) fn plugin(cx: &Ctxt, plugin: &Plugin<'_>) -> CheckedPlugin {
 
 /// No `name`, or one that no file can have: `""`, `".."`, `"bin/hello"`.
 fn name(cx: &Ctxt, plugin: &Plugin<'_>) -> String {
-    let Some(written) = plugin.attrs.name.given() else {
-        cx.error_at(
-            plugin.target.ident,
-            "missing the plugin's name: add `#[cni(name = \"…\")]` with the `type` that configurations give",
-        );
+    let Some(written) = plugin.attrs.name.value() else {
+        if !plugin.attrs.name.is_given() {
+            cx.error_at(
+                plugin.target.ident,
+                "missing the plugin's name: add `#[cni(name = \"…\")]` with the `type` that configurations give",
+            );
+        }
         return String::new();
     };
     let name = written.value();
@@ -82,7 +84,10 @@ fn one_or_range(cx: &Ctxt, text: &LitStr) -> Vec<usize> {
 /// `["0.4.0", "1.0.0"]`
 fn list(cx: &Ctxt, brackets: Span, items: &[LitStr]) -> Vec<usize> {
     if items.is_empty() {
-        cx.error(Error::new(brackets, "a plugin supports at least one version: leave `versions` out for all of them"));
+        cx.error(Error::new(
+            brackets,
+            "a plugin supports at least one version: leave `versions` out for all of them",
+        ));
     }
     let mut versions: Vec<usize> = Vec::new();
     for item in items {
@@ -91,7 +96,10 @@ fn list(cx: &Ctxt, brackets: Span, items: &[LitStr]) -> Vec<usize> {
         match versions.last() {
             _ if versions.contains(&at) => cx.error_at(item, format!("{value} is listed twice")),
             Some(&before) if before > at => {
-                cx.error_at(item, format!("{value} is older than {}: list the oldest first", spec::VERSIONS[before].0));
+                cx.error_at(
+                    item,
+                    format!("{value} is older than {}: list the oldest first", spec::VERSIONS[before].0),
+                );
             }
             _ => versions.push(at),
         }
@@ -106,7 +114,9 @@ fn released(cx: &Ctxt, written: &LitStr, version: &str) -> Option<usize> {
         let problem = match three_numbers(version) {
             None => format!("{version:?} is not a version of the CNI spec"),
             // Go's library is numbered apart from the spec, and its latest releases are 1.x.
-            Some([0 | 1, ..]) => format!("{version} is a release of Go's CNI library, if anything, not a version of the CNI spec"),
+            Some([0 | 1, ..]) => {
+                format!("{version} is a release number of Go's CNI library, not a version of the CNI spec")
+            }
             Some(_) => format!("{version} is not a released version of the CNI spec"),
         };
         let released = spec::VERSIONS.map(|(version, _)| version).join(", ");

@@ -10,7 +10,7 @@ use crate::spec;
 
 /// The capabilities' names, in the order of the fields.
 pub(crate) fn runtime_config(cx: &Ctxt, record: &Record<'_>) -> Vec<String> {
-    let names = record.fields.iter().map(|field| capability(cx, field)).collect();
+    let names: Vec<String> = record.fields.iter().map(|field| capability(cx, field)).collect();
     // In any letter case: that is how the value is found.
     duplicates(cx, record, &names, "capability", |a, b| a.eq_ignore_ascii_case(b));
     names
@@ -18,14 +18,14 @@ pub(crate) fn runtime_config(cx: &Ctxt, record: &Record<'_>) -> Vec<String> {
 
 /// The arguments' keys, in the order of the fields.
 pub(crate) fn args(cx: &Ctxt, record: &Record<'_>) -> Vec<String> {
-    let names = record.fields.iter().map(|field| argument(cx, field)).collect();
+    let names: Vec<String> = record.fields.iter().map(|field| argument(cx, field)).collect();
     duplicates(cx, record, &names, "argument", |a, b| a == b);
     names
 }
 
 /// `port_mappings` is `portMappings`, `device_id` is `deviceID` as the conventions have it, `my_own` is `myOwn`.
 fn capability(cx: &Ctxt, field: &RecordField<'_>) -> String {
-    if let Some(written) = field.attrs.rename.given() {
+    if let Some(written) = field.attrs.rename.value() {
         return renamed_capability(cx, written);
     }
     let ident = field.ident.unraw().to_string();
@@ -66,7 +66,7 @@ fn camel_case(ident: &str) -> String {
 
 /// `k8s_pod_name` is `K8S_POD_NAME`.
 fn argument(cx: &Ctxt, field: &RecordField<'_>) -> String {
-    let (name, written) = match field.attrs.rename.given() {
+    let (name, written) = match field.attrs.rename.value() {
         Some(written) => (written.value(), written.to_token_stream()),
         None => (field.ident.unraw().to_string().to_uppercase(), field.ident.to_token_stream()),
     };
@@ -79,7 +79,10 @@ fn argument(cx: &Ctxt, field: &RecordField<'_>) -> String {
     }
     // What `types::CniArgs` cannot hold.
     if name.is_empty() || name.contains(['=', ';', '\0']) {
-        cx.error_at(&written, format!("the argument {name:?} cannot be given: a key is not empty and has no `=` or `;`"));
+        cx.error_at(
+            &written,
+            format!("the argument {name:?} cannot be given: a key is not empty and has no `=` or `;`"),
+        );
     }
     name
 }
@@ -88,14 +91,19 @@ fn argument(cx: &Ctxt, field: &RecordField<'_>) -> String {
 fn duplicates(
     cx: &Ctxt,
     record: &Record<'_>,
-    names: &Vec<String>,
+    names: &[String],
     what: &str,
     same: impl Fn(&str, &str) -> bool,
 ) {
     for (at, (name, field)) in names.iter().zip(&record.fields).enumerate() {
         let Some(first) = names[..at].iter().position(|before| same(before, name)) else { continue };
-        let written = field.attrs.rename.given().map_or_else(|| field.ident.to_token_stream(), ToTokens::to_token_stream);
+        let though = if names[first] == *name { "" } else { ", as letter case does not count" };
+        let written = field
+            .attrs
+            .rename
+            .value()
+            .map_or_else(|| field.ident.to_token_stream(), ToTokens::to_token_stream);
         let first = record.fields[first].ident;
-        cx.error_at(written, format!("the {what} `{name}` is that of the field `{first}` already"));
+        cx.error_at(written, format!("the {what} `{name}` is that of the field `{first}` already{though}"));
     }
 }

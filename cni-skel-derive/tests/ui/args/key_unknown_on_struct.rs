@@ -1,0 +1,9 @@
+use cni_skel::CniArgs;
+
+#[derive(CniArgs)]
+#[cni(deny_unknown)]
+struct It {
+    ip: String,
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use cni_skel::CniArgs;
+
+#[derive(CniArgs)]
+enum It {
+    Ip,
+}
+
+fn main() {}

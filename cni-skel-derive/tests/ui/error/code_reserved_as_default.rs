@@ -1,0 +1,18 @@
+use cni_skel::CniError;
+
+#[derive(Debug, CniError)]
+#[cni(code = 99)]
+enum PoolError {
+    Empty,
+    Unknown,
+}
+
+impl std::fmt::Display for PoolError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the pool is empty")
+    }
+}
+
+impl std::error::Error for PoolError {}
+
+fn main() {}

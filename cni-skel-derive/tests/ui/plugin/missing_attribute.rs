@@ -1,0 +1,7 @@
+use cni_skel::CniPlugin;
+
+#[derive(CniPlugin)]
+
+struct Hello;
+
+fn main() {}

@@ -1,0 +1,7 @@
+use cni_skel::CniPlugin;
+
+#[derive(CniPlugin)]
+#[cni(name = "hello", versions = "1.1.0..=0.4.0")]
+struct Hello;
+
+fn main() {}

@@ -1,0 +1,10 @@
+use cni_skel::RuntimeConfig;
+
+#[derive(RuntimeConfig)]
+struct It {
+    mac: String,
+    #[cni(rename = "mac")]
+    address: String,
+}
+
+fn main() {}

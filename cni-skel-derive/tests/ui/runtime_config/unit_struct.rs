@@ -1,0 +1,6 @@
+use cni_skel::RuntimeConfig;
+
+#[derive(RuntimeConfig)]
+struct It;
+
+fn main() {}
