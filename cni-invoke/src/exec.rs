@@ -65,6 +65,16 @@ impl<E: Exec + ?Sized> Exec for &E {
     }
 }
 
+impl<E: Exec + ?Sized> Exec for Box<E> {
+    fn find(&self, plugin: &PluginType, search_path: &SearchPath) -> Result<PathBuf, FindError> {
+        (**self).find(plugin, search_path)
+    }
+
+    fn run(&self, invocation: &Invocation<'_>) -> Result<Output, RunError> {
+        (**self).run(invocation)
+    }
+}
+
 impl<E: Exec + ?Sized> Exec for Arc<E> {
     fn find(&self, plugin: &PluginType, search_path: &SearchPath) -> Result<PathBuf, FindError> {
         (**self).find(plugin, search_path)
@@ -244,8 +254,8 @@ pub enum RunError {
         /// Why.
         why: Interruption,
     },
-    /// It printed more than is allowed, and was killed with its whole process group.
-    #[error("killed: it printed more than {limit} bytes on stdout")]
+    /// It printed more than is allowed; unless it had ended already it was killed with its whole process group.
+    #[error("it printed more than {limit} bytes on stdout")]
     OutputTooLarge {
         /// The limit, in bytes.
         limit: usize,

@@ -1,5 +1,38 @@
 //! Finds CNI plugins, runs them and reads their answers.
 //!
+//! ```no_run
+//! use std::time::Duration;
+//!
+//! use cni_invoke::{Environment, Parameters, ProcessExec, Request, SearchPath, Until};
+//! use cni_types::{ContainerId, InterfaceName, PluginType};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // What the plugin is told.
+//! let mut parameters = Parameters::attachment(ContainerId::new("c1")?, InterfaceName::new("eth0")?);
+//! parameters.netns = Some("/run/netns/c1".into());
+//! parameters.search_path = SearchPath::parse("/opt/cni/bin");
+//! let environment = parameters.environment(Environment::of_this_process());
+//! let config = br#"{"cniVersion":"1.0.0","name":"n","type":"bridge","ipam":{"type":"host-local","subnet":"10.1.0.0/16"}}"#;
+//!
+//! // The call, its answer, and what is to be done if there is none.
+//! let bridge = PluginType::new("bridge")?;
+//! let until = Until::timeout(Duration::from_secs(60));
+//! let request = Request::new(&bridge, &environment, config).until(&until);
+//! let exec = ProcessExec::new();
+//! match cni_invoke::add(&exec, &request) {
+//!     Ok(result) => println!("{}", result.to_json()),
+//!     Err(error) => {
+//!         if error.was_started() {
+//!             let fresh = Until::timeout(Duration::from_secs(60));
+//!             cni_invoke::del(&exec, &request.until(&fresh))?;
+//!         }
+//!         return Err(error.into());
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! | module | what it decides |
 //! | --- | --- |
 //! | `ops` | the operations on one plugin: [`add`], [`del`], [`check`], [`gc`], [`status`], [`version`] |

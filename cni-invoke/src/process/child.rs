@@ -38,8 +38,8 @@ pub(super) fn attend(
 
 struct Run<'a> {
     process: Child,
-    /// Whether the process ID may be another's by now.
-    reaped: bool,
+    /// Whether it has ended: there is nothing to kill, and once it is reaped the ID may be another's.
+    ended: bool,
     own_group: bool,
     invocation: &'a Invocation<'a>,
     stdin: Stdin<'a>,
@@ -87,7 +87,7 @@ impl<'a> Run<'a> {
                 tail: TailBuffer::default(),
             },
             process,
-            reaped: false,
+            ended: false,
             own_group: exec.own_group,
             invocation,
             buffer: vec![0; CHUNK],
@@ -102,7 +102,11 @@ impl<'a> Run<'a> {
         }
         // Most configurations fit into the pipe at once.
         self.stdin.feed()?;
-        while !self.serve(&notice)? {
+        loop {
+            self.ended = self.serve(&notice)?;
+            if self.ended {
+                break;
+            }
             if let Some(why) = self.invocation.until.interruption() {
                 return Err(Stop::Interrupted(why));
             }
@@ -110,7 +114,6 @@ impl<'a> Run<'a> {
         self.stdout.drain(&mut self.buffer)?;
         self.stderr.drain(&mut self.buffer)?;
         let exit = self.process.wait().map_err(|error| Stop::Io("learn how the process ended", error))?;
-        self.reaped = true;
         Ok(exit_of(exit))
     }
 
@@ -151,9 +154,11 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Kills the process and its group, and reaps it unless the kernel keeps it alive.
+    /// Kills the process and its group unless it has ended, and reaps it unless the kernel keeps it alive.
     fn kill(&mut self) {
-        if self.reaped {
+        if self.ended {
+            // Without effect if it was reaped already.
+            let _ = self.process.try_wait();
             return;
         }
         let pid = Pid::from_child(&self.process);
@@ -166,10 +171,10 @@ impl<'a> Run<'a> {
             Ok(poll(&mut [PollFd::new(&notice, PollFlags::IN)], Some(&timespec(DEATH_PATIENCE)))?)
         });
         // Without a notice there is only the wait without a bound; killed processes do end.
-        self.reaped = match death {
-            Ok(0) => self.process.try_wait().is_ok_and(|exit| exit.is_some()),
-            Ok(_) | Err(_) => self.process.wait().is_ok(),
-        };
+        if !matches!(death, Ok(0)) {
+            self.ended = true;
+            let _ = self.process.wait();
+        }
     }
 
     fn tail(&mut self) -> Tail {
