@@ -110,3 +110,16 @@ pub use cni_types::{Cidr, CniVersion, Dns, ErrorCode, ErrorObject, MacAddr, Rout
 
 #[cfg(feature = "derive")]
 pub use cni_skel_derive::{CniArgs, CniError, CniPlugin, RuntimeConfig};
+
+/// The README and the guide compile.
+#[cfg(doctest)]
+mod prose {
+    #[doc = include_str!("../../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../docs/guide/first-plugin.md")]
+    struct FirstPlugin;
+    #[doc = include_str!("../../docs/guide/testing.md")]
+    struct Testing;
+    #[doc = include_str!("../../docs/guide/porting.md")]
+    struct Porting;
+}
