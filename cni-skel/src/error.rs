@@ -59,6 +59,16 @@ pub trait CodedError: std::error::Error {
     }
 }
 
+impl<E: CodedError> CodedError for Box<E> {
+    fn code(&self) -> ErrorCode {
+        E::code(self)
+    }
+
+    fn details(&self) -> Option<String> {
+        E::details(self)
+    }
+}
+
 impl Error {
     /// An error with a code and a message.
     pub fn new(code: ErrorCode, msg: impl Into<String>) -> Self {

@@ -14,6 +14,9 @@ enum PoolError {
     #[error(transparent)]
     #[cni(transparent)]
     Store(#[from] StoreError),
+    #[error(transparent)]
+    #[cni(transparent)]
+    Boxed(Box<StoreError>),
     #[error("something else")]
     Other,
 }
@@ -65,6 +68,7 @@ fn every_shape_has_its_code_and_details() {
     assert_eq!(told(&PoolError::Empty("a".to_owned(), 9)), (142, Some("{pool} \"a\" of   9".to_owned())));
     assert_eq!(told(&locked), (11, Some("--a--- by 7, a".to_owned())));
     assert_eq!(told(&PoolError::Store(store())), (999, Some("/var/lib, 0x0A".to_owned())));
+    assert_eq!(told(&PoolError::Boxed(Box::new(store()))).0, 999);
     assert_eq!(told(&PoolError::Other), (100, None));
     assert_eq!(told(&Unknown), (3, None));
     assert_eq!(told(&Wrapper(locked)).0, 11);
