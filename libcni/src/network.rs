@@ -149,7 +149,7 @@ impl UnsupportedVersion {
         let claimed = self.claimed.iter().filter_map(|text| text.parse::<VersionNumber>().ok()).max();
         let below =
             |version: &CniVersion| claimed.is_some_and(|claimed| VersionNumber::from(*version) <= claimed);
-        CniVersion::ALL.into_iter().filter(below).next_back().unwrap_or(CniVersion::WHEN_ABSENT)
+        CniVersion::ALL.into_iter().rfind(below).unwrap_or(CniVersion::WHEN_ABSENT)
     }
 }
 

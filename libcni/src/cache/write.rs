@@ -1,0 +1,130 @@
+//! Writing to the cache: whole or not at all, and in time to say no before anything is done to the host.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use cni_types::VersionedResult;
+
+use super::name::{Identity, TEMPORARY_PREFIX};
+use super::{Cache, Content, Found, entry, inspect, remove};
+use crate::attachment::RuntimeConf;
+use crate::failpoint;
+use crate::network::Network;
+
+/// An ADD that is under way: its place in the cache is sure.
+///
+/// Dropped without a word, it leaves its record behind, as if the process had died.
+#[derive(Debug)]
+pub(crate) struct Pending<'a> {
+    cache: &'a Cache,
+    network: &'a Network,
+    rt: &'a RuntimeConf,
+    record: PathBuf,
+}
+
+impl Cache {
+    /// Proves that the cache can be written for an attachment, and notes that its ADD is under way.
+    pub(crate) fn begin<'a>(&'a self, network: &'a Network, rt: &'a RuntimeConf) -> io::Result<Pending<'a>> {
+        let identity = identity(network, rt);
+        if let Some(length) = identity.excess() {
+            let message =
+                format!("the name of the cache file would be {length} bytes long, at most 255 are possible");
+            return Err(io::Error::new(io::ErrorKind::InvalidFilename, message));
+        }
+        let results = self.results();
+        self.create_results(&results)?;
+        if fs::symlink_metadata(self.place(identity)).is_ok_and(|found| found.is_dir()) {
+            let message = format!("there is a directory at {}", self.place(identity).display());
+            return Err(io::Error::new(io::ErrorKind::IsADirectory, message));
+        }
+        let record = results.join(identity.pending_name());
+        write(&results, &record, &entry::pending(network, rt)?, Durability::Process)?;
+        Ok(Pending { cache: self, network, rt, record })
+    }
+
+    /// The file to write for an attachment: Go's name, unless that is another's.
+    fn place(&self, identity: Identity<'_>) -> PathBuf {
+        let [common, second, _] = identity.paths(&self.results());
+        match inspect(&common, identity) {
+            Found::Nothing { other: Some(_) } => second,
+            _ => common,
+        }
+    }
+
+    /// Removes an attachment's record from the other of its two places, where it was written while this one was taken.
+    fn remove_older(&self, identity: Identity<'_>, place: &Path) {
+        let [common, second, _] = identity.paths(&self.results());
+        for path in [common, second].into_iter().filter(|path| path != place) {
+            if matches!(inspect(&path, identity), Found::Content { content: Content::Record(_), .. }) {
+                let _ = remove(&path);
+            }
+        }
+    }
+
+    /// Private, as Go makes it: results tell where containers can be reached.
+    fn create_results(&self, results: &Path) -> io::Result<()> {
+        if results.is_dir() {
+            return Ok(());
+        }
+        DirBuilder::new().recursive(true).mode(0o700).create(results)?;
+        sync_dir(self.dir())
+    }
+}
+
+impl Pending<'_> {
+    /// Keeps the result. It is on the disk when this returns.
+    pub(crate) fn commit(self, result: &VersionedResult) -> io::Result<()> {
+        let bytes = entry::finished(self.network, self.rt, result)?;
+        let place = self.cache.place(identity(self.network, self.rt));
+        write(&self.cache.results(), &place, &bytes, Durability::Disk)?;
+        // Left behind, these would only be removed later.
+        self.cache.remove_older(identity(self.network, self.rt), &place);
+        let _ = remove(&self.record);
+        Ok(())
+    }
+
+    /// Forgets that there was an ADD.
+    pub(crate) fn abandon(self) {
+        // Left behind, it only makes a later GC call DEL once more.
+        let _ = remove(&self.record);
+    }
+}
+
+/// What an attachment to a network is known by.
+pub(crate) fn identity<'a>(network: &'a Network, rt: &'a RuntimeConf) -> Identity<'a> {
+    Identity {
+        network: network.name.as_str(),
+        container_id: rt.container_id().as_str(),
+        ifname: rt.ifname().as_str(),
+    }
+}
+
+/// What a written file outlives.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Durability {
+    /// The process.
+    Process,
+    /// A power failure.
+    Disk,
+}
+
+/// Writes a file beside its place and moves it there, so that no reader ever sees a part of it. Its mode is 0600.
+fn write(dir: &Path, place: &Path, bytes: &[u8], durability: Durability) -> io::Result<()> {
+    failpoint::hit();
+    let mut file = tempfile::Builder::new().prefix(TEMPORARY_PREFIX).tempfile_in(dir)?;
+    failpoint::hit();
+    file.write_all(bytes)?;
+    if durability == Durability::Disk {
+        file.as_file().sync_all()?;
+    }
+    failpoint::hit();
+    file.persist(place).map_err(|error| error.error)?;
+    failpoint::hit();
+    if durability == Durability::Disk { sync_dir(dir) } else { Ok(()) }
+}
+
+fn sync_dir(dir: &Path) -> io::Result<()> {
+    File::open(dir)?.sync_all()
+}
