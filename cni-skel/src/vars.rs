@@ -31,12 +31,12 @@ pub(crate) fn command(call: &Call) -> Result<Option<Command>, ErrorObject> {
 /// The attachment that ADD, CHECK and DEL are about.
 pub(crate) fn attached(call: &Call, command: Command) -> Result<Attached, ErrorObject> {
     let mut faults = Faults::default();
-    let container_id = faults.name(call, env::CONTAINER_ID, |text| ContainerId::new(text));
+    let container_id = faults.name(call, env::CONTAINER_ID, ContainerId::new);
     let netns = set(call, env::NETNS).map(Netns::new);
     if netns.is_none() && command != Command::Del {
         faults.missing.push(env::NETNS);
     }
-    let ifname = faults.name(call, env::IFNAME, |text| InterfaceName::new(text));
+    let ifname = faults.name(call, env::IFNAME, InterfaceName::new);
     match (container_id, ifname, faults.into_error()) {
         (Some(container_id), Some(ifname), None) => Ok(Attached { container_id, ifname, netns }),
         (_, _, error) => Err(error.unwrap_or_default()),

@@ -29,7 +29,7 @@ fn object(error: impl Into<Error>) -> ErrorObject {
 }
 
 /// As `CniPlugin::coded` of a plugin that declares `PoolError`.
-fn declared(error: Error) -> ErrorObject {
+fn declared(error: &Error) -> ErrorObject {
     error.to_object_with(|error| error.downcast_ref::<PoolError>().map(|error| error as &dyn CodedError))
 }
 
@@ -53,7 +53,7 @@ fn the_sdks_own_errors_have_their_codes() {
 #[test]
 fn a_declared_type_has_its_code_and_details_under_any_context() {
     let error = Err::<(), _>(PoolError::Exhausted("a".to_owned())).context("allocating").unwrap_err();
-    let object = declared(error.context("ADD"));
+    let object = declared(&error.context("ADD"));
     assert_eq!(object.code(), ErrorCode::PLUGIN_NOT_AVAILABLE);
     assert_eq!(object.msg, "ADD: allocating: the pool \"a\" is exhausted");
     assert_eq!(object.details, "no address is left");
