@@ -38,8 +38,8 @@ pub(super) fn attend(
 
 struct Run<'a> {
     process: Child,
-    /// Whether it has ended: there is nothing to kill, and once it is reaped the ID may be another's.
-    ended: bool,
+    /// Whether it has ended, or was killed as well as can be: once it is reaped the ID may be another's.
+    over: bool,
     own_group: bool,
     invocation: &'a Invocation<'a>,
     stdin: Stdin<'a>,
@@ -87,7 +87,7 @@ impl<'a> Run<'a> {
                 tail: TailBuffer::default(),
             },
             process,
-            ended: false,
+            over: false,
             own_group: exec.own_group,
             invocation,
             buffer: vec![0; CHUNK],
@@ -103,8 +103,8 @@ impl<'a> Run<'a> {
         // Most configurations fit into the pipe at once.
         self.stdin.feed()?;
         loop {
-            self.ended = self.serve(&notice)?;
-            if self.ended {
+            self.over = self.serve(&notice)?;
+            if self.over {
                 break;
             }
             if let Some(why) = self.invocation.until.interruption() {
@@ -156,7 +156,7 @@ impl<'a> Run<'a> {
 
     /// Kills the process and its group unless it has ended, and reaps it unless the kernel keeps it alive.
     fn kill(&mut self) {
-        if self.ended {
+        if self.over {
             // Without effect if it was reaped already.
             let _ = self.process.try_wait();
             return;
@@ -171,10 +171,11 @@ impl<'a> Run<'a> {
             Ok(poll(&mut [PollFd::new(&notice, PollFlags::IN)], Some(&timespec(DEATH_PATIENCE)))?)
         });
         // Without a notice there is only the wait without a bound; killed processes do end.
-        if !matches!(death, Ok(0)) {
-            self.ended = true;
-            let _ = self.process.wait();
-        }
+        let _ = match death {
+            Ok(0) => self.process.try_wait().map(drop),
+            Ok(_) | Err(_) => self.process.wait().map(drop),
+        };
+        self.over = true;
     }
 
     fn tail(&mut self) -> Tail {
