@@ -87,3 +87,8 @@ fn skel_dispatch() {
 fn plugin_err() {
     check("plugin_err");
 }
+
+#[test]
+fn conflist() {
+    check("conflist");
+}

@@ -45,6 +45,14 @@ impl Json {
         parse::document(text, Rules::LastKeyWins)
     }
 
+    /// As [`Json::parse_last_wins`], and half of a UTF-16 pair reads as U+FFFD.
+    ///
+    /// # Errors
+    /// Anything else that is not exactly one JSON document.
+    pub fn parse_tolerantly(text: &str) -> Result<Self, ParseError> {
+        parse::document(text, Rules::Tolerant)
+    }
+
     /// Parses the strict JSON documents that follow each other in `text`.
     ///
     /// # Errors

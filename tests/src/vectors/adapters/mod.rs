@@ -2,6 +2,7 @@
 //!
 //! An adapter knows the format of its file and our API, and nothing of single cases.
 
+mod conflist;
 mod plugin_err;
 mod prev_result;
 mod results;
@@ -9,6 +10,7 @@ mod skel_dispatch;
 mod validate;
 mod versions;
 
+pub use conflist::Conflist;
 pub use plugin_err::PluginErr;
 pub use prev_result::PrevResult;
 pub use results::{ResultsConvert, ResultsParse};
@@ -23,6 +25,7 @@ use super::{json::Json, run::Adapter};
 /// The adapter for a vector file, if there is one. `plugin` is the binary `vec-plugin`.
 pub fn by_file(file: &str, plugin: &Path) -> Option<Box<dyn Adapter>> {
     Some(match file {
+        "conflist" => Box::new(Conflist),
         "plugin_err" => Box::new(PluginErr),
         "prev_result" => Box::new(PrevResult),
         "results_convert" => Box::new(ResultsConvert),

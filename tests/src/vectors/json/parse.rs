@@ -14,6 +14,8 @@ pub enum Rules {
     Strict,
     /// The last value of a repeated key counts.
     LastKeyWins,
+    /// So it does, and half of a UTF-16 pair reads as U+FFFD, as Go has it.
+    Tolerant,
 }
 
 /// Why a text is not JSON, and where.
@@ -122,7 +124,7 @@ impl Parser<'_> {
             let value = self.value(depth + 1)?;
             match fields.iter_mut().find(|(name, _)| *name == key) {
                 None => fields.push((key, value)),
-                Some(known) if self.rules == Rules::LastKeyWins => known.1 = value,
+                Some(known) if self.rules != Rules::Strict => known.1 = value,
                 Some(_) => return Err(self.fault(format!("duplicate key {key:?}"))),
             }
             self.space();
@@ -231,19 +233,22 @@ impl Parser<'_> {
 
     fn unicode_escape(&mut self) -> Result<char, ParseError> {
         let first = self.hex4()?;
-        if !(0xD800..0xE000).contains(&first) {
-            return char::from_u32(first).ok_or_else(|| self.fault("lone surrogate"));
+        if let Some(c) = char::from_u32(first) {
+            return Ok(c);
         }
-        if !self.text.as_bytes()[self.at..].starts_with(b"\\u") {
-            return Err(self.fault("lone surrogate"));
+        // Half of a pair: the other half must follow at once.
+        let after_first = self.at;
+        if first < 0xDC00 && self.text.as_bytes()[self.at..].starts_with(b"\\u") {
+            self.at += 2;
+            let second = self.hex4()?;
+            if (0xDC00..0xE000).contains(&second)
+                && let Some(c) = char::from_u32(0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00))
+            {
+                return Ok(c);
+            }
         }
-        self.at += 2;
-        let second = self.hex4()?;
-        if first >= 0xDC00 || !(0xDC00..0xE000).contains(&second) {
-            return Err(self.fault("lone surrogate"));
-        }
-        char::from_u32(0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00))
-            .ok_or_else(|| self.fault("lone surrogate"))
+        self.at = after_first;
+        if self.rules == Rules::Tolerant { Ok('\u{FFFD}') } else { Err(self.fault("lone surrogate")) }
     }
 
     fn hex4(&mut self) -> Result<u32, ParseError> {

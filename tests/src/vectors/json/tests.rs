@@ -95,3 +95,11 @@ fn indentation_is_gos() {
     let text = "{\n    \"a\": [\n        1,\n        {}\n    ],\n    \"b\": []\n}";
     assert_eq!(parse(text).indented(), text);
 }
+
+#[test]
+fn half_a_pair_is_replaced_where_allowed() {
+    let read = |text: &str| Json::parse_tolerantly(text).unwrap();
+    assert_eq!(read(r#""\ud800x\udc00\ud83d\ude00""#), Json::string("\u{FFFD}x\u{FFFD}😀"));
+    assert_eq!(read(r#""\ud800\u0041""#), Json::string("\u{FFFD}A"));
+    assert!(Json::parse_tolerantly(r#""\ud8""#).is_err());
+}
