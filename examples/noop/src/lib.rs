@@ -2,8 +2,8 @@
 //!
 //! A drop-in for the plugin of that name in Go's library, so that test suites written for that run against this one.
 //! The debug file is named by `DEBUG=path` in `CNI_ARGS`, or by `debugFile` in the configuration; its keys are those of
-//! [`Debug`]. `commandLog` in the configuration names a file to which every call is appended. Without a debug file the
-//! plugin prints `{}` and a line on stderr.
+//! [`Debug`](struct@Debug). `commandLog` in the configuration names a file to which every call is appended. Without a
+//! debug file the plugin prints `{}` and a line on stderr.
 //!
 //! It claims versions that do not exist and prints results that are none, which the SDK's `run` would not let it: it
 //! takes the reply from [`Dispatcher::respond`] and changes it before it is written.
