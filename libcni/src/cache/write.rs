@@ -65,8 +65,13 @@ impl Cache {
 
     /// Private, as Go makes it: results tell where containers can be reached.
     fn create_results(&self, results: &Path) -> io::Result<()> {
-        if results.is_dir() {
-            return Ok(());
+        match fs::metadata(results) {
+            Ok(found) if found.is_dir() => return Ok(()),
+            Ok(_) => {
+                let message = format!("{} is no directory", results.display());
+                return Err(io::Error::new(io::ErrorKind::NotADirectory, message));
+            }
+            Err(_) => {}
         }
         DirBuilder::new().recursive(true).mode(0o700).create(results)?;
         sync_dir(self.dir())

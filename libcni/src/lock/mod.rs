@@ -137,13 +137,24 @@ impl Locks {
         Ok(Guard { _held: vec![all] })
     }
 
+    /// Removes the lock files of containers whose operations died, while nothing else is under way.
+    pub(crate) fn sweep(&self, _alone: &Guard) {
+        for path in self.container_files() {
+            // Left behind, it is taken over by the container's next operation.
+            let _ = fs::remove_file(path);
+        }
+    }
+
     /// Whether an ancestor of this process is in the middle of an operation on a container.
     fn is_part_of_an_operation(&self) -> bool {
-        let Ok(entries) = fs::read_dir(&self.dir) else { return false };
-        entries
-            .flatten()
-            .filter(|entry| entry.file_name().to_string_lossy().starts_with(CONTAINER_PREFIX))
-            .any(|entry| signature(&entry.path()).is_some_and(ancestors::has))
+        self.container_files().any(|path| signature(&path).is_some_and(ancestors::has))
+    }
+
+    fn container_files(&self) -> impl Iterator<Item = PathBuf> {
+        let is_containers =
+            |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with(CONTAINER_PREFIX);
+        let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten();
+        entries.filter(is_containers).map(|entry| entry.path())
     }
 
     fn create_dir(&self) -> Result<(), LockError> {

@@ -11,7 +11,7 @@ fn types(network: &Network) -> Vec<&str> {
 }
 
 /// What is wrong, with the folder's path left out.
-fn told(dir: &Dir, error: impl ToString) -> String {
+fn told(dir: &Dir, error: &dyn ToString) -> String {
     error
         .to_string()
         .replace(&format!("{}/", dir.path().display()), "")
@@ -48,7 +48,7 @@ fn c34_a_list_in_a_file_for_one_plugin_and_the_reverse_are_told_as_such() {
         ("10-x.conf", r#"{"cniVersion":"1.0.0","name":"x","plugins":[{"type":"bridge"}]}"#),
         ("20-y.conflist", r#"{"cniVersion":"0.4.0","name":"y","type":"bridge"}"#),
     ]);
-    let told_of = |name: &str| told(&dir, Network::load(dir.path(), name).unwrap_err());
+    let told_of = |name: &str| told(&dir, &Network::load(dir.path(), name).unwrap_err());
     insta::assert_snapshot!(told_of("x"), @"10-x.conf:1:44: plugins: this is a network configuration list, and the name of its file should end in .conflist");
     insta::assert_snapshot!(told_of("y"), @"20-y.conflist:1:1: plugins: missing, but there is a 'type': this is the configuration of a single plugin, and the name of its file should end in .conf");
 }
@@ -109,7 +109,7 @@ fn c37_a_bad_file_does_not_hide_a_good_one() {
     05-new.conflist:1:15: cniVersion: configuration version "9.9.9" is not supported, expected one of 0.1.0, 0.2.0, 0.3.0, 0.3.1, 0.4.0, 1.0.0, 1.1.0
     "#);
     assert_eq!(Network::load(dir.path(), "ok").unwrap().name(), &"ok");
-    insta::assert_snapshot!(told(&dir, Network::load(dir.path(), "other").unwrap_err()), @r#"no net configuration with name "other" in DIR, which has "new", "ok"; skipped 00-bad.conflist:1:1: EOF while parsing an object"#);
+    insta::assert_snapshot!(told(&dir, &Network::load(dir.path(), "other").unwrap_err()), @r#"no net configuration with name "other" in DIR, which has "new", "ok"; skipped 00-bad.conflist:1:1: EOF while parsing an object"#);
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn c38_drop_in_plugins_follow_the_inlined_ones() {
     let load = |list: &str| {
         let dir = Dir::with(&drop_ins);
         dir.write("10-n1.conflist", list);
-        Network::load(dir.path(), "n1").map_err(|error| told(&dir, error))
+        Network::load(dir.path(), "n1").map_err(|error| told(&dir, &error))
     };
     let plugins = r#""plugins":[{"type":"bridge"}]"#;
     let network = load(&format!(r#"{{"name":"n1",{plugins}}}"#)).unwrap();
@@ -137,7 +137,7 @@ fn c38_drop_in_plugins_follow_the_inlined_ones() {
 
     insta::assert_snapshot!(load(r#"{"name":"n1","loadOnlyInlinedPlugins":true}"#).unwrap_err(), @"10-n1.conflist:1:1: plugins: missing, and 'loadOnlyInlinedPlugins' is true, so that nothing could be run");
     let dir = Dir::with(&[("10-n1.conflist", r#"{"name":"n1"}"#)]);
-    insta::assert_snapshot!(told(&dir, Network::load(dir.path(), "n1").unwrap_err()), @"10-n1.conflist:1:1: plugins: missing, and there is no .conf file in n1, expected at least one plugin");
+    insta::assert_snapshot!(told(&dir, &Network::load(dir.path(), "n1").unwrap_err()), @"10-n1.conflist:1:1: plugins: missing, and there is no .conf file in n1, expected at least one plugin");
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn c38_a_bad_drop_in_is_told_with_its_own_file_and_makes_the_network_unusable() 
         ("n1/c.conf", r#"{"type":"c"}"#),
         ("20-n2.conflist", r#"{"name":"n2","plugins":[{"type":"bridge"}]}"#),
     ]);
-    insta::assert_snapshot!(told(&dir, Network::load(dir.path(), "n1").unwrap_err()), @r#"n1/a.conf:2:9: type: invalid type: integer `7`, expected a string; n1/b.conf:1:1: type: missing plugin type "": must be the file name of a plugin, not a path"#);
+    insta::assert_snapshot!(told(&dir, &Network::load(dir.path(), "n1").unwrap_err()), @r#"n1/a.conf:2:9: type: invalid type: integer `7`, expected a string; n1/b.conf:1:1: type: missing plugin type "": must be the file name of a plugin, not a path"#);
     assert!(Network::load(dir.path(), "n2").is_ok());
 }
 
@@ -248,7 +248,7 @@ fn c98_every_problem_is_told_at_once_with_line_and_column() {
 #[test]
 fn c101_the_error_lists_the_names_that_the_folder_has() {
     let dir = Dir::with(&[("10.conflist", LIST)]);
-    insta::assert_snapshot!(told(&dir, Network::load(dir.path(), "net9").unwrap_err()), @r#"no net configuration with name "net9" in DIR, which has "net1""#);
+    insta::assert_snapshot!(told(&dir, &Network::load(dir.path(), "net9").unwrap_err()), @r#"no net configuration with name "net9" in DIR, which has "net1""#);
 }
 
 #[test]

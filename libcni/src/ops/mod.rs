@@ -1,0 +1,4 @@
+//! The operations, one a file. Each checks first, locks then, and only then runs plugins.
+
+mod del;
+mod run;
