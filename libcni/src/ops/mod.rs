@@ -1,4 +1,5 @@
 //! The operations, one a file. Each checks first, locks then, and only then runs plugins.
 
+mod add;
 mod del;
 mod run;
