@@ -1,5 +1,6 @@
 //! The operations, one a file. Each checks first, locks then, and only then runs plugins.
 
 mod add;
+mod check;
 mod del;
 mod run;
