@@ -4,3 +4,4 @@ mod add;
 mod check;
 mod del;
 mod run;
+mod status;
