@@ -1,6 +1,7 @@
 //! The operations, one a file. Each checks first, locks then, and only then runs plugins.
 
 mod add;
+mod cached;
 mod check;
 mod del;
 mod run;
