@@ -4,5 +4,8 @@ mod add;
 mod cached;
 mod check;
 mod del;
+mod gc;
 mod run;
 mod status;
+
+pub use gc::GcReport;

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod add;
 mod conf;
 mod del;
+mod gc;
 mod support;
