@@ -22,7 +22,7 @@ pub use lint::Loss;
 pub use lock::LockError;
 pub use network::{Network, Plugin, UnsupportedVersion};
 pub use observe::{Observer, PluginEnd, PluginRun, Warning};
-pub use ops::GcReport;
+pub use ops::{GcReport, PluginReport, Validation, ValidationProblem};
 
 pub use cni_invoke::{
     self, CancelToken, Environment, Exec, Interruption, ProcessExec, SearchPath, Trace, Until,

@@ -7,5 +7,8 @@ mod del;
 mod gc;
 mod run;
 mod status;
+mod validate;
+mod version;
 
 pub use gc::GcReport;
+pub use validate::{PluginReport, Validation, ValidationProblem};

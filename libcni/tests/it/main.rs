@@ -7,3 +7,4 @@ mod conf;
 mod del;
 mod gc;
 mod support;
+mod validate;
