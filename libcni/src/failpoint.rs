@@ -28,3 +28,6 @@ pub(crate) fn hit() {
 /// The environment variable with the number of the place, from 0.
 #[cfg(test)]
 pub(crate) const KILL_AT: &str = "LIBCNI_UNIT_TEST_KILL_AT";
+
+#[cfg(test)]
+mod tests;
