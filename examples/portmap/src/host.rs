@@ -1,0 +1,52 @@
+//! What the host needs beside rules: a route for connections from 127.0.0.1, and no memory of old UDP flows.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use plugin_support::Result;
+use plugin_support::kernel::Kernel;
+use plugin_support::netlink::{Handle, Route, RouteFilter};
+
+use crate::firewall::Ports;
+
+/// Lets packets from 127.0.0.1 leave by the link that leads to a container; otherwise they would be dropped as martians.
+/// Without such a link, nothing leads to the container either.
+///
+/// # Errors
+///
+/// When the kernel refuses.
+pub(crate) fn allow_localhost(kernel: &Kernel, container: Ipv4Addr) -> Result<()> {
+    let host = kernel.current()?;
+    let netlink = host.netlink()?;
+    let Some(index) = link_to(&netlink, container)? else { return Ok(()) };
+    let link = netlink.link_by_index(index)?;
+    host.sysctl().write(&format!("net/ipv4/conf/{}/route_localnet", link.name), "1")
+}
+
+/// Forgets UDP flows to these host ports. Without, a client that never stops sending would be sent on where the port led
+/// before, or to the host.
+///
+/// # Errors
+///
+/// When the kernel refuses.
+pub(crate) fn forget_udp(kernel: &Kernel, ports: &[Ports]) -> Result<()> {
+    let mut wanted = ports.iter().filter(|(_, ports)| !ports.is_empty()).peekable();
+    if wanted.peek().is_none() {
+        return Ok(());
+    }
+    let conntrack = kernel.current()?.conntrack()?;
+    for (family, ports) in wanted {
+        conntrack.forget_udp(*family, ports)?;
+    }
+    Ok(())
+}
+
+/// The link that leads to an address: that of the most specific route.
+fn link_to(netlink: &Handle, address: Ipv4Addr) -> Result<Option<u32>> {
+    let routes = netlink.routes(&RouteFilter::v4())?;
+    let leads = |route: &&Route| route.destination.contains(IpAddr::V4(address));
+    let mut best = routes.iter().filter(leads).filter(|route| route.link.is_some()).collect::<Vec<_>>();
+    best.sort_by_key(|route| {
+        (std::cmp::Reverse(route.destination.prefix()), route.priority.unwrap_or_default())
+    });
+    Ok(best.first().and_then(|route| route.link))
+}

@@ -1,0 +1,246 @@
+//! The iptables backend: one chain for each container and network, entered from a chain that all share.
+//!
+//! ```text
+//! PREROUTING, OUTPUT     to a local address -j CNI-HOSTPORT-DNAT
+//! CNI-HOSTPORT-DNAT      a host port of the container -j CNI-DN-…
+//! CNI-DN-…               [from where it would not come back -j CNI-HOSTPORT-SETMARK] -j DNAT
+//! CNI-HOSTPORT-SETMARK   set the mark
+//! POSTROUTING            -j CNI-HOSTPORT-MASQ
+//! CNI-HOSTPORT-MASQ      marked -j MASQUERADE
+//! ```
+//!
+//! A call reads the table, decides what to change, and changes it in one transaction. Interfaces of one container in one
+//! network share its chain; their rules are told apart by the address they lead to.
+
+mod seen;
+mod words;
+
+use std::net::IpAddr;
+
+use cni_skel::Result;
+use cni_skel::capability::Protocol;
+use plugin_support::firewall::iptables::{Change, Iptables, Table};
+use plugin_support::firewall::{Family, Tools};
+
+use self::seen::{Entry, Group, has};
+use crate::config::Mark;
+use crate::names::{self, Named};
+use crate::rules::{Claim, Forwarding, Owner, Removal, Source};
+
+/// The table.
+const NAT: &str = "nat";
+/// The chain that all containers' chains are entered from.
+const DNAT: &str = "CNI-HOSTPORT-DNAT";
+/// The chain that sets the mark.
+const SETMARK: &str = "CNI-HOSTPORT-SETMARK";
+/// The chain that masquerades what has it.
+const MASQ: &str = "CNI-HOSTPORT-MASQ";
+/// What [`DNAT`] was to source translation before release 0.7.
+const OLD_SNAT: &str = "CNI-HOSTPORT-SNAT";
+
+/// How often a change is tried again because someone else changed the table in between.
+const ROUNDS: usize = 10;
+
+/// What to do, and the UDP ports that lead nowhere afterwards.
+type Plan = (Change, Vec<u16>);
+
+/// Sets up a container's rules, in place of what is there of it.
+///
+/// `others` are the addresses of its other interfaces. `refuse` may have something against the rules of other containers.
+pub(crate) fn add(
+    tools: &dyn Tools,
+    owner: &Owner,
+    forwarding: &Forwarding,
+    others: &[IpAddr],
+    refuse: impl Fn(&[Claim]) -> Result<()>,
+) -> Result<()> {
+    transact(tools, forwarding.family, |table| {
+        refuse(&seen::claims(table, owner))?;
+        Ok((addition(table, owner, forwarding, others), Vec::new()))
+    })?;
+    Ok(())
+}
+
+/// Verifies that every rule is there, shared ones included.
+pub(crate) fn check(tools: &dyn Tools, owner: &Owner, forwarding: &Forwarding) -> plugin_support::Result<()> {
+    let chain = names::dnat_chain(&owner.network, &owner.container_id);
+    let mut change = Change::to(NAT);
+    for rule in words::rules(forwarding) {
+        change = change.check(&chain, rule);
+    }
+    for rule in words::entries(owner, forwarding) {
+        change = change.check(DNAT, rule);
+    }
+    for chain in ["PREROUTING", "OUTPUT"] {
+        change = change.check(chain, words::to_dnat());
+    }
+    if let Some(bit) = own_mark(forwarding) {
+        change = change.check(SETMARK, words::set_mark(bit));
+        change = change.check("POSTROUTING", words::to_masquerade());
+        change = change.check(MASQ, words::masquerade(bit));
+    }
+    Iptables::new(tools, forwarding.family).commit(&change)
+}
+
+/// Removes containers' rules, and tells the UDP ports that lead nowhere now. There is one removal a container.
+pub(crate) fn remove(tools: &dyn Tools, family: Family, removals: &[Removal]) -> Result<Vec<u16>> {
+    transact(tools, family, |table| Ok(removal(table, removals)))
+}
+
+/// Removes the rules of a network's containers that have no valid attachment, whoever made them, and what `removals` say.
+pub(crate) fn collect(
+    tools: &dyn Tools,
+    family: Family,
+    network: &str,
+    is_valid: impl Fn(&str) -> bool,
+    removals: &[Removal],
+) -> Result<Vec<u16>> {
+    transact(tools, family, |table| {
+        let dead = seen::chains_of(table, network).filter(|chain| !is_valid(chain));
+        let (mut change, mut ports) = removal(table, removals);
+        for chain in dead {
+            // One that the removals are about already, or the same by another entry.
+            if removals
+                .iter()
+                .all(|removal| names::dnat_chain(&removal.network, &removal.container_id) != chain)
+            {
+                change = empty(change, table, DNAT, chain, |_| false, &mut ports);
+            }
+        }
+        Ok((change, ports))
+    })
+}
+
+/// Reads the table, decides, and changes it. When the table is another one by then, it begins again.
+fn transact(tools: &dyn Tools, family: Family, plan: impl Fn(&Table) -> Result<Plan>) -> Result<Vec<u16>> {
+    let iptables = Iptables::new(tools, family);
+    let mut table = iptables.table(NAT)?;
+    for _ in 1..ROUNDS {
+        let (change, ports) = plan(&table)?;
+        let Err(error) = iptables.commit(&change) else { return Ok(ports) };
+        let now = iptables.table(NAT)?;
+        if now == table {
+            return Err(error.into());
+        }
+        table = now;
+    }
+    let (change, ports) = plan(&table)?;
+    iptables.commit(&change)?;
+    Ok(ports)
+}
+
+/// The bit that the plugin's own chains deal with, if they are needed.
+fn own_mark(forwarding: &Forwarding) -> Option<u8> {
+    match forwarding.mark {
+        Mark::Bit(bit) if !forwarding.masqueraded.is_empty() => Some(bit),
+        _ => None,
+    }
+}
+
+/// What is missing of a container's rules.
+fn addition(table: &Table, owner: &Owner, forwarding: &Forwarding, others: &[IpAddr]) -> Change {
+    let mut change = Change::to(NAT);
+    if let Some(bit) = own_mark(forwarding) {
+        let mark = words::mark(bit);
+        change = with_chain(change, table, SETMARK);
+        if !has(table, SETMARK, &["--set-xmark", &mark]) {
+            change = change.append(SETMARK, words::set_mark(bit));
+        }
+        change = with_chain(change, table, MASQ);
+        if !has(table, MASQ, &["--mark", &mark]) {
+            change = change.append(MASQ, words::masquerade(bit));
+        }
+        if !has(table, "POSTROUTING", &["-j", MASQ]) {
+            // First, as what masquerades a whole network would come before otherwise.
+            change = change.insert("POSTROUTING", words::to_masquerade());
+        }
+    }
+    change = with_chain(change, table, DNAT);
+    for chain in ["PREROUTING", "OUTPUT"] {
+        if !has(table, chain, &["-j", DNAT]) {
+            change = change.append(chain, words::to_dnat());
+        }
+    }
+    let chain = names::dnat_chain(&owner.network, &owner.container_id);
+    if table.chain(&chain).is_some() {
+        change = keep(
+            change,
+            table,
+            DNAT,
+            &chain,
+            |group| group.address().is_some_and(|address| others.contains(&address)),
+            &mut Vec::new(),
+        );
+    } else {
+        change = change.new_chain(&chain);
+    }
+    for rule in words::rules(forwarding) {
+        change = change.append(&chain, rule);
+    }
+    for rule in words::entries(owner, forwarding) {
+        change = change.append(DNAT, rule);
+    }
+    change
+}
+
+fn with_chain(change: Change, table: &Table, chain: &str) -> Change {
+    if table.chain(chain).is_some() { change } else { change.new_chain(chain) }
+}
+
+fn removal(table: &Table, removals: &[Removal]) -> Plan {
+    let (mut change, mut ports) = (Change::to(NAT), Vec::new());
+    for removal in removals {
+        let chain = names::dnat_chain(&removal.network, &removal.container_id);
+        if table.chain(&chain).is_some() {
+            let stays = |group: &Group<'_>| !removal.takes_from_network(group.address());
+            change = empty(change, table, DNAT, &chain, stays, &mut ports);
+        }
+        let old_chain = names::old_snat_chain(&removal.network, &removal.container_id);
+        if table.chain(&old_chain).is_some() {
+            change = empty(change, table, OLD_SNAT, &old_chain, |_| false, &mut ports);
+        }
+    }
+    (change, ports)
+}
+
+/// Takes rules out of a container's chain and, if none are left, the chain out of the table.
+fn empty(
+    change: Change,
+    table: &Table,
+    entered_from: &str,
+    chain: &str,
+    stays: impl Fn(&Group<'_>) -> bool,
+    ports: &mut Vec<u16>,
+) -> Change {
+    let all_go = !Group::all(table, chain).iter().any(&stays);
+    let change = keep(change, table, entered_from, chain, stays, ports);
+    if all_go { change.delete_chain(chain) } else { change }
+}
+
+/// Takes rules out of a container's chain, and what leads to it for their sake out of the chain that it is entered from.
+fn keep(
+    mut change: Change,
+    table: &Table,
+    entered_from: &str,
+    chain: &str,
+    stays: impl Fn(&Group<'_>) -> bool,
+    ports: &mut Vec<u16>,
+) -> Change {
+    change = change.chain(chain);
+    let (staying, going): (Vec<_>, Vec<_>) =
+        Group::all(table, chain).into_iter().partition(|group| stays(group));
+    for rule in staying.iter().flat_map(|group| group.rules) {
+        change = change.append(chain, rule.clone());
+    }
+    let is_needed =
+        |entry: &Entry<'_>| staying.iter().filter_map(|group| group.dnat).any(|dnat| entry.covers(&dnat));
+    for entry in Entry::all(table, entered_from).filter(|entry| entry.chain == chain && !is_needed(entry)) {
+        change = change.delete(entered_from, entry.rule.to_vec());
+    }
+    let udp = going.iter().filter_map(|group| group.dnat).filter(|dnat| dnat.protocol == Protocol::Udp);
+    ports.extend(udp.map(|dnat| dnat.host_port));
+    change
+}
+
+#[cfg(test)]
+mod tests;

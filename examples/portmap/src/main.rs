@@ -1,0 +1,7 @@
+//! The `portmap` binary.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cni_skel::run(&portmap::Portmap::default())
+}
