@@ -1,16 +1,18 @@
 //! Decoding the author's own configuration type from a request.
 //!
-//! The type sees the keys of the request by its own spelling: a key that differs from a field in letter case alone is
-//! taken for it, as Go's plugins do; of duplicates the last wins; and the keys of the protocol are not "unknown" to a
-//! type that denies unknown fields.
+//! The type sees the keys of the request by its own spelling, on every level: a key that differs from a field in letter
+//! case alone is taken for it, as Go's plugins do; of duplicates the last wins; and the keys of the protocol are not
+//! "unknown" to a type that denies unknown fields.
+
+mod folded;
 
 use std::fmt;
 
-use serde::de::value::StrDeserializer;
-use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
+use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};
 use serde::forward_to_deserialize_any;
 
-use crate::types::{DecodeError, ErrorCode, ErrorObject, ExtraKeys, RawJson};
+use self::folded::{Entries, Meaning};
+use crate::types::{DecodeError, ErrorCode, ErrorObject, ExtraKeys};
 
 /// What this is, in messages.
 const WHAT: &str = "network configuration";
@@ -72,32 +74,25 @@ impl<'r> Request<'r> {
         visitor: V,
     ) -> Result<V::Value, serde_json::Error> {
         let keys: ExtraKeys = serde_json::from_slice(self.json)?;
-        let mut entries: Vec<(String, RawJson)> = Vec::with_capacity(keys.len());
+        let mut entries = Entries::default();
         for (key, value) in keys.iter() {
             let protocol = PROTOCOL_KEYS.iter().any(|known| known.eq_ignore_ascii_case(key));
-            let name = match fields {
-                None => key,
-                Some(fields) => match fields.iter().find(|field| **field == key) {
-                    Some(field) => *field,
-                    None => match fields.iter().find(|field| field.eq_ignore_ascii_case(key)) {
-                        // The exact spelling wins, wherever it stands.
-                        Some(field) if keys.find(field).is_some() => continue,
-                        Some(field) => *field,
-                        None if protocol => continue,
-                        None if self.deny_unknown_keys => {
-                            *self.unknown = Some((key.to_owned(), value.to_string()));
-                            return Err(serde_json::Error::custom("unknown key"));
-                        }
-                        None => key,
-                    },
-                },
+            let Some(fields) = fields else {
+                entries.set(key, value);
+                continue;
             };
-            match entries.iter_mut().find(|(found, _)| found == name) {
-                Some(entry) => entry.1 = value.clone(),
-                None => entries.push((name.to_owned(), value.clone())),
+            match Meaning::of(key, &keys, fields) {
+                Meaning::Field(field) => entries.set(field, value),
+                Meaning::Hidden => {}
+                Meaning::Unknown if protocol => {}
+                Meaning::Unknown if self.deny_unknown_keys => {
+                    *self.unknown = Some((key.to_owned(), value.to_string()));
+                    return Err(serde_json::Error::custom("unknown key"));
+                }
+                Meaning::Unknown => entries.set(key, value),
             }
         }
-        visitor.visit_map(Entries { left: entries.into_iter(), value: None })
+        visitor.visit_map(entries.into_access())
     }
 }
 
@@ -147,29 +142,6 @@ impl<'de> Deserializer<'de> for Request<'_> {
     }
 }
 
-/// The entries of the request, each value parsed when it is asked for.
-struct Entries {
-    left: std::vec::IntoIter<(String, RawJson)>,
-    value: Option<RawJson>,
-}
-
-impl<'de> MapAccess<'de> for Entries {
-    type Error = serde_json::Error;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Self::Error> {
-        let Some((key, value)) = self.left.next() else { return Ok(None) };
-        self.value = Some(value);
-        seed.deserialize(StrDeserializer::new(&key)).map(Some)
-    }
-
-    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Self::Error> {
-        let value = self.value.take().ok_or_else(|| Self::Error::custom("a value without a key"))?;
-        // Owned values only: `T: DeserializeOwned` borrows nothing from the text.
-        let mut deserializer = serde_json::Deserializer::from_reader(value.as_str().as_bytes());
-        seed.deserialize(&mut deserializer)
-    }
-}
-
 impl fmt::Debug for Request<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request").finish_non_exhaustive()
@@ -196,6 +168,19 @@ mod tests {
         let json =
             r#"{"cniVersion":"1.0.0","name":"n","type":"t","BRIDGE":"b","isgateway":true,"isGateway":false}"#;
         assert_eq!(read(json), Ok(Sample { bridge: "b".to_owned(), is_gateway: Some(false) }));
+    }
+
+    #[test]
+    fn keys_are_found_in_any_letter_case_below_the_first_level_too() {
+        #[derive(Debug, PartialEq, serde::Deserialize)]
+        struct Outer {
+            ipam: Option<Sample>,
+        }
+        let json = r#"{"name":"n","IPAM":{"Bridge":"b","isgateway":null,"type":"t"}}"#;
+        let ipam = Some(Sample { bridge: "b".to_owned(), is_gateway: None });
+        assert_eq!(decode::<Outer>(json.as_bytes(), false), Ok(Outer { ipam }));
+        let error = decode::<Outer>(br#"{"ipam":{"Bridge":"b","ISGATEWAY":1}}"#, false).unwrap_err();
+        insta::assert_snapshot!(error, @"cannot decode network configuration: ipam.isGateway: invalid type: integer `1`, expected a boolean (code 7)");
     }
 
     #[test]

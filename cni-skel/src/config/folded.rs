@@ -1,0 +1,331 @@
+//! Values of the configuration, on every level below the first: the keys of an object are found in any letter case, for
+//! every struct that the author's type is made of.
+
+use std::fmt;
+
+use serde::de::value::StrDeserializer;
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::forward_to_deserialize_any;
+
+use crate::types::{ExtraKeys, RawJson};
+
+/// By this name, and no other way, serde_json is asked for a value's text.
+const RAW_VALUE: &str = "$serde_json::private::RawValue";
+
+/// What an object's key means to a type with these fields: the field that is spelt so, or else the one that differs in
+/// letter case alone. The exact spelling wins, wherever it stands.
+pub(super) enum Meaning {
+    /// A field.
+    Field(&'static str),
+    /// Another spelling of a field that is there exactly.
+    Hidden,
+    /// No field.
+    Unknown,
+}
+
+impl Meaning {
+    pub(super) fn of(key: &str, keys: &ExtraKeys, fields: &[&'static str]) -> Self {
+        if let Some(field) = fields.iter().find(|field| **field == key) {
+            return Self::Field(field);
+        }
+        match fields.iter().find(|field| field.eq_ignore_ascii_case(key)) {
+            Some(field) if keys.find(field).is_some() => Self::Hidden,
+            Some(field) => Self::Field(field),
+            None => Self::Unknown,
+        }
+    }
+}
+
+/// Keys by the type's spelling, with their values; of duplicates, the last.
+#[derive(Default)]
+pub(super) struct Entries(Vec<(String, RawJson)>);
+
+impl Entries {
+    pub(super) fn set(&mut self, name: &str, value: &RawJson) {
+        match self.0.iter_mut().find(|(found, _)| found == name) {
+            Some(entry) => entry.1 = value.clone(),
+            None => self.0.push((name.to_owned(), value.clone())),
+        }
+    }
+
+    pub(super) fn into_access(self) -> EntryAccess {
+        EntryAccess { left: self.0.into_iter(), value: None }
+    }
+}
+
+/// The entries of an object, each value parsed when it is asked for.
+pub(super) struct EntryAccess {
+    left: std::vec::IntoIter<(String, RawJson)>,
+    value: Option<RawJson>,
+}
+
+impl<'de> MapAccess<'de> for EntryAccess {
+    type Error = serde_json::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Self::Error> {
+        let Some((key, value)) = self.left.next() else { return Ok(None) };
+        self.value = Some(value);
+        seed.deserialize(StrDeserializer::new(&key)).map(Some)
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Self::Error> {
+        let value = self.value.take().ok_or_else(|| Self::Error::custom("a value without a key"))?;
+        seed.deserialize(Folded(&value))
+    }
+}
+
+/// The elements of a list.
+struct Elements(std::vec::IntoIter<RawJson>);
+
+impl<'de> SeqAccess<'de> for &mut Elements {
+    type Error = serde_json::Error;
+
+    fn next_element_seed<S: DeserializeSeed<'de>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, Self::Error> {
+        self.0.next().map(|value| seed.deserialize(Folded(&value))).transpose()
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.0.len())
+    }
+}
+
+/// A value as a deserializer.
+struct Folded<'t>(&'t RawJson);
+
+/// The deserializer of what has no keys to fold. From a reader, since nothing can be borrowed from the text.
+macro_rules! plain {
+    ($value:expr) => {
+        &mut serde_json::Deserializer::from_reader($value.0.as_str().as_bytes())
+    };
+}
+
+impl Folded<'_> {
+    fn starts_with(&self, first: char) -> bool {
+        self.0.as_str().starts_with(first)
+    }
+}
+
+impl<'de> Deserializer<'de> for Folded<'_> {
+    type Error = serde_json::Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        plain!(self).deserialize_any(visitor)
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        if !self.starts_with('{') {
+            return plain!(self).deserialize_struct(name, fields, visitor);
+        }
+        let keys: ExtraKeys = self.0.decode()?;
+        let mut entries = Entries::default();
+        for (key, value) in keys.iter() {
+            match Meaning::of(key, &keys, fields) {
+                Meaning::Field(field) => entries.set(field, value),
+                Meaning::Hidden => {}
+                Meaning::Unknown => entries.set(key, value),
+            }
+        }
+        visitor.visit_map(entries.into_access())
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        if !self.starts_with('{') {
+            return plain!(self).deserialize_map(visitor);
+        }
+        let keys: ExtraKeys = self.0.decode()?;
+        let mut entries = Entries::default();
+        for (key, value) in keys.iter() {
+            entries.set(key, value);
+        }
+        visitor.visit_map(entries.into_access())
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        if !self.starts_with('[') {
+            return plain!(self).deserialize_seq(visitor);
+        }
+        let elements: Vec<RawJson> = self.0.decode()?;
+        let length = elements.len();
+        let mut elements = Elements(elements.into_iter());
+        let value = visitor.visit_seq(&mut elements)?;
+        match elements.0.len() {
+            0 => Ok(value),
+            left => Err(Self::Error::invalid_length(length, &format!("{} elements", length - left).as_str())),
+        }
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Self::Error> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: usize,
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        if self.0.as_str() == "null" { visitor.visit_none() } else { visitor.visit_some(self) }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        if name == RAW_VALUE {
+            return plain!(self).deserialize_newtype_struct(name, visitor);
+        }
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        plain!(self).deserialize_enum(name, variants, visitor)
+    }
+
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        plain!(self).deserialize_bytes(visitor)
+    }
+
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        plain!(self).deserialize_byte_buf(visitor)
+    }
+
+    fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        plain!(self).deserialize_i128(visitor)
+    }
+
+    fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        plain!(self).deserialize_u128(visitor)
+    }
+
+    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        plain!(self).deserialize_f32(visitor)
+    }
+
+    fn deserialize_unit_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        plain!(self).deserialize_unit_struct(name, visitor)
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        visitor.visit_unit()
+    }
+
+    // What serde_json reads the same way, asked or not.
+    forward_to_deserialize_any! { bool i8 i16 i32 i64 u8 u16 u32 u64 f64 char str string unit identifier }
+}
+
+impl fmt::Debug for Folded<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Folded").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde::Deserialize;
+    use serde::de::DeserializeOwned;
+
+    use super::*;
+
+    fn read<T: DeserializeOwned>(json: &str) -> Result<T, serde_json::Error> {
+        T::deserialize(Folded(&RawJson::parse(json).unwrap()))
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Trunk {
+        #[serde(default)]
+        min_id: Option<u16>,
+        #[serde(default)]
+        nested: Vec<Trunk>,
+    }
+
+    #[test]
+    fn keys_are_found_in_any_letter_case_on_every_level() {
+        let trunk: Trunk =
+            read(r#"{"MINID":1,"Nested":[{"minid":2},{"minId":3,"MinID":4,"x":[5]},{"minid":null}]}"#)
+                .unwrap();
+        let leaf = |min_id| Trunk { min_id, nested: Vec::new() };
+        assert_eq!(trunk, Trunk { min_id: Some(1), nested: vec![leaf(Some(2)), leaf(Some(3)), leaf(None)] });
+        let by_key: BTreeMap<String, Option<Trunk>> = read(r#"{"Kept":{"MINID":1},"NULL":null}"#).unwrap();
+        assert_eq!(
+            by_key,
+            BTreeMap::from([("Kept".to_owned(), Some(leaf(Some(1)))), ("NULL".to_owned(), None)])
+        );
+        let pair: (Trunk, u8) = read(r#"[{"MINID":1},2]"#).unwrap();
+        assert_eq!(pair, (leaf(Some(1)), 2));
+    }
+
+    #[test]
+    fn everything_else_is_read_as_ever() {
+        #[derive(Debug, PartialEq, Deserialize)]
+        struct Wrapped(Trunk);
+        #[derive(Debug, PartialEq, Deserialize)]
+        #[serde(rename_all = "lowercase")]
+        enum Mode {
+            Bridge,
+            Vepa { strict: bool },
+        }
+        #[derive(Debug, PartialEq, Deserialize)]
+        struct Unit;
+        assert_eq!(read::<Wrapped>(r#"{"minid":1}"#).unwrap().0.min_id, Some(1));
+        assert_eq!(
+            read::<Vec<Mode>>(r#"["bridge",{"vepa":{"strict":true}}]"#).unwrap(),
+            [Mode::Bridge, Mode::Vepa { strict: true }]
+        );
+        assert_eq!(read::<RawJson>("[1.50,  2]").unwrap().as_str(), "[1.50,  2]");
+        assert_eq!(
+            read::<Option<RawJson>>("12345678901234567890123").unwrap().unwrap().as_str(),
+            "12345678901234567890123"
+        );
+        assert_eq!(
+            read::<serde_json::Value>(r#"{"A":[1,{"b":null}]}"#).unwrap(),
+            serde_json::json!({"A": [1, {"b": null}]})
+        );
+        assert_eq!(
+            read::<(u128, i128, f32, f64, char, bool)>(r#"[18446744073709551616,-1,0.5,1e3,"x",true]"#)
+                .unwrap(),
+            (1 << 64, -1, 0.5, 1e3, 'x', true)
+        );
+        assert_eq!(read::<Unit>("null").unwrap(), Unit);
+        assert_eq!(read::<Option<()>>("null").unwrap(), None);
+    }
+
+    #[test]
+    fn what_has_the_wrong_type_is_told_as_serde_json_does() {
+        for (json, expected) in [
+            (r#""text""#, r#"invalid type: string "text", expected struct Trunk"#),
+            (r#"{"minid":"x"}"#, r#"invalid type: string "x", expected u16"#),
+            (r#"{"nested":{}}"#, "invalid type: map, expected a sequence"),
+            (r#"{"minid":70000}"#, "invalid value: integer `70000`, expected u16"),
+        ] {
+            let error = read::<Trunk>(json).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{json}: {error}");
+        }
+        let error = read::<(u8, u8)>("[1,2,3]").unwrap_err().to_string();
+        assert_eq!(error, "invalid length 3, expected 2 elements");
+    }
+}
