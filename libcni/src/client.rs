@@ -16,6 +16,9 @@ use crate::observe::{Observer, Warning};
 /// Where runtimes keep plugins, unless told otherwise.
 pub const DEFAULT_PLUGIN_DIR: &str = "/opt/cni/bin";
 
+/// How long undoing an ADD may take, unless told otherwise: what failed in ADD may well hang in DEL.
+const DEFAULT_UNDO_TIMEOUT: Duration = Duration::from_secs(60);
+
 /// How many containers GC works on at a time, unless told otherwise.
 const DEFAULT_PARALLELISM: NonZeroUsize = NonZeroUsize::MIN.saturating_add(3);
 
@@ -97,9 +100,9 @@ impl Client {
         Self { trace: Some(trace), ..self.clone() }
     }
 
-    /// The same client without a bound of its own: each operation has the timeout of [`ClientBuilder::timeout`] again.
-    pub(crate) fn without_until(&self) -> Self {
-        Self { until: None, ..self.clone() }
+    /// The bound for undoing an ADD, whose own may have passed.
+    pub(crate) fn until_of_undo(&self) -> Until {
+        Until::timeout(self.shared.timeout.unwrap_or(DEFAULT_UNDO_TIMEOUT))
     }
 
     /// The cache directory.
@@ -119,6 +122,11 @@ impl Client {
             (None, Some(timeout)) => Until::timeout(timeout),
             (None, None) => Until::FOREVER,
         }
+    }
+
+    /// Tells the observer, if there is one, that another operation must come to its end first.
+    pub(crate) fn warn_of_wait(&self, file: &Path, holder: Option<u32>) {
+        self.warn(|| Warning::Waiting { file: file.to_owned(), holder });
     }
 
     /// Tells the observer, if there is one.

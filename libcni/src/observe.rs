@@ -122,12 +122,19 @@ pub enum Warning {
         /// Why.
         why: String,
     },
-    /// GC leaves a file of the cache alone, because it cannot tell what it is for.
+    /// A file of the cache is left alone, because it cannot be told what it is for.
     RecordSkipped {
         /// The file.
         file: PathBuf,
         /// Why.
         why: String,
+    },
+    /// Another operation is under way, which must come to its end first.
+    Waiting {
+        /// The lock file.
+        file: PathBuf,
+        /// The process that has the lock, if it says so.
+        holder: Option<u32>,
     },
 }
 
@@ -146,6 +153,10 @@ impl fmt::Display for Warning {
             }
             Self::NotLocked { why } => write!(f, "going on without a lock: {why}"),
             Self::NotRemoved { file, why } => write!(f, "cannot remove {}: {why}", file.display()),
+            Self::Waiting { file, holder: Some(process) } => {
+                write!(f, "waiting for process {process}, which has the lock {}", file.display())
+            }
+            Self::Waiting { file, holder: None } => write!(f, "waiting for the lock {}", file.display()),
             Self::RecordSkipped { file, why } => write!(f, "leaving {} alone: {why}", file.display()),
         }
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use cni_invoke::Until;
 
-use super::{LockError, ancestors};
+use super::{LockError, Waiting, ancestors};
 use crate::failpoint;
 
 /// The longest time between two attempts to get a lock. A wait inside the kernel could not be given up.
@@ -67,7 +67,8 @@ impl LockFile {
     }
 
     /// Takes the lock as soon as it can be had.
-    pub(super) fn wait(&mut self, mode: Mode, until: &Until) -> Result<(), LockError> {
+    pub(super) fn wait(&mut self, mode: Mode, until: &Until, waiting: Waiting<'_>) -> Result<(), LockError> {
+        waiting(&self.path, read_signature(&self.file));
         let mut pause = Duration::from_millis(1);
         while !self.attempt(mode)? {
             if let Some(why) = until.interruption() {

@@ -38,6 +38,9 @@ const CONTAINER_PREFIX: &str = "c-";
 /// How much of a container's ID its lock file's name has. Two that only differ after that wait for each other in vain.
 const ID_BYTES: usize = 200;
 
+/// Is told of a lock file that must be waited for, and of the process that says to have it.
+pub(crate) type Waiting<'a> = &'a dyn Fn(&Path, Option<u32>);
+
 /// The locks of a cache directory.
 #[derive(Clone, Debug)]
 pub(crate) struct Locks {
@@ -83,19 +86,24 @@ impl Locks {
     }
 
     /// Waits until no other operation on the container, and no GC, is under way.
-    pub(crate) fn container(&self, id: &str, until: &Until) -> Result<Guard, LockError> {
+    pub(crate) fn container(
+        &self,
+        id: &str,
+        until: &Until,
+        waiting: Waiting<'_>,
+    ) -> Result<Guard, LockError> {
         self.create_dir()?;
         let mut gate = LockFile::open(self.dir.join(GATE))?;
         // If GC waits at the gate for an ancestor, and the ancestor for this process, then this process must pass.
         if !gate.attempt(Mode::Shared)? && !self.is_part_of_an_operation() {
-            gate.wait(Mode::Shared, until)?;
+            gate.wait(Mode::Shared, until, waiting)?;
         }
         let mut all = LockFile::open(self.dir.join(ALL))?;
         if !all.attempt(Mode::Shared)? {
             if all.is_held_by_an_ancestor() {
                 return Ok(Guard::default());
             }
-            all.wait(Mode::Shared, until)?;
+            all.wait(Mode::Shared, until, waiting)?;
         }
         drop(gate);
         let name = format!("{CONTAINER_PREFIX}{}", id.get(..ID_BYTES).unwrap_or(id));
@@ -105,7 +113,7 @@ impl Locks {
                 if container.is_held_by_an_ancestor() {
                     return Ok(Guard { _held: vec![all] });
                 }
-                container.wait(Mode::Exclusive, until)?;
+                container.wait(Mode::Exclusive, until, waiting)?;
             }
             // Its last holder removed it, and somebody else may have made and locked a new one.
             if container.is_in_place() {
@@ -116,7 +124,7 @@ impl Locks {
     }
 
     /// Waits until nothing else is under way, and keeps everything else waiting.
-    pub(crate) fn all(&self, until: &Until) -> Result<Guard, LockError> {
+    pub(crate) fn all(&self, until: &Until, waiting: Waiting<'_>) -> Result<Guard, LockError> {
         self.create_dir()?;
         let mut gate = LockFile::open(self.dir.join(GATE))?;
         let mut all = LockFile::open(self.dir.join(ALL))?;
@@ -131,7 +139,7 @@ impl Locks {
             if self.is_part_of_an_operation() {
                 return Err(LockError::Nested);
             }
-            lock.wait(Mode::Exclusive, until)?;
+            lock.wait(Mode::Exclusive, until, waiting)?;
         }
         all.sign();
         Ok(Guard { _held: vec![all] })

@@ -22,6 +22,8 @@ fn soon() -> Until {
     Until::timeout(Duration::from_millis(50))
 }
 
+fn quiet(_: &Path, _: Option<u32>) {}
+
 /// A process that takes a lock, says so, and holds it until it is told to stop or dies.
 struct Holder {
     child: Child,
@@ -78,8 +80,8 @@ fn child() {
     let (dir, what) = task.split_once('\n').unwrap();
     let locks = locks(Path::new(dir));
     let guard = match what {
-        "all" => locks.all(&Until::FOREVER),
-        id => locks.container(id, &Until::FOREVER),
+        "all" => locks.all(&Until::FOREVER, &quiet),
+        id => locks.container(id, &Until::FOREVER, &quiet),
     };
     let wait = || std::io::stdin().read_line(&mut String::new()).unwrap();
     match &guard {
@@ -101,12 +103,12 @@ fn one_containers_operations_wait_for_each_other_and_others_do_not() {
     let mut holder = Holder::start(dir.path(), "c1", None);
     assert_eq!(holder.says(), "has 2 locks");
     let locks = locks(dir.path());
-    assert!(matches!(locks.container("c1", &soon()), Err(LockError::Interrupted { .. })));
-    drop(locks.container("c2", &soon()).unwrap());
-    assert!(matches!(locks.all(&soon()), Err(LockError::Interrupted { .. })));
+    assert!(matches!(locks.container("c1", &soon(), &quiet), Err(LockError::Interrupted { .. })));
+    drop(locks.container("c2", &soon(), &quiet).unwrap());
+    assert!(matches!(locks.all(&soon(), &quiet), Err(LockError::Interrupted { .. })));
     holder.stop();
-    drop(locks.container("c1", &soon()).unwrap());
-    drop(locks.all(&soon()).unwrap());
+    drop(locks.container("c1", &soon(), &quiet).unwrap());
+    drop(locks.all(&soon(), &quiet).unwrap());
 }
 
 #[test]
@@ -115,10 +117,10 @@ fn gc_keeps_everything_else_waiting() {
     let mut holder = Holder::start(dir.path(), "all", None);
     assert_eq!(holder.says(), "has 1 locks");
     let locks = locks(dir.path());
-    assert!(matches!(locks.container("c1", &soon()), Err(LockError::Interrupted { .. })));
-    assert!(matches!(locks.all(&soon()), Err(LockError::Interrupted { .. })));
+    assert!(matches!(locks.container("c1", &soon(), &quiet), Err(LockError::Interrupted { .. })));
+    assert!(matches!(locks.all(&soon(), &quiet), Err(LockError::Interrupted { .. })));
     holder.stop();
-    drop(locks.container("c1", &soon()).unwrap());
+    drop(locks.container("c1", &soon(), &quiet).unwrap());
 }
 
 #[test]
@@ -129,8 +131,8 @@ fn locks_of_a_process_that_dies_are_free() {
         let mut holder = Holder::start(dir.path(), what, None);
         holder.says();
         holder.kill();
-        drop(locks.container("c1", &soon()).unwrap());
-        drop(locks.all(&soon()).unwrap());
+        drop(locks.container("c1", &soon(), &quiet).unwrap());
+        drop(locks.all(&soon(), &quiet).unwrap());
     }
 }
 
@@ -144,7 +146,7 @@ fn gc_gets_its_turn_while_operations_keep_coming() {
             scope.spawn(move || {
                 while !stop.load(Ordering::Relaxed) {
                     // There is always one of them at work, so that without the gate GC would never be alone.
-                    let guard = locks.container(id, &Until::FOREVER).unwrap();
+                    let guard = locks.container(id, &Until::FOREVER, &quiet).unwrap();
                     thread::sleep(Duration::from_millis(2));
                     done.fetch_add(1, Ordering::Relaxed);
                     drop(guard);
@@ -154,7 +156,7 @@ fn gc_gets_its_turn_while_operations_keep_coming() {
         while done.load(Ordering::Relaxed) < 20 {
             thread::yield_now();
         }
-        let alone = locks.all(&Until::timeout(Duration::from_secs(60)));
+        let alone = locks.all(&Until::timeout(Duration::from_secs(60)), &quiet);
         stop.store(true, Ordering::Relaxed);
         alone.unwrap();
     });
@@ -171,10 +173,10 @@ fn at_most_one_is_ever_inside() {
                 for turn in 0..30 {
                     let id = (worker + turn) % 2;
                     if turn % 10 == 9 {
-                        let _alone = locks.all(&Until::FOREVER).unwrap();
+                        let _alone = locks.all(&Until::FOREVER, &quiet).unwrap();
                         assert!(inside.iter().all(|count| count.load(Ordering::SeqCst) == 0));
                     } else {
-                        let _turn = locks.container(&format!("c{id}"), &Until::FOREVER).unwrap();
+                        let _turn = locks.container(&format!("c{id}"), &Until::FOREVER, &quiet).unwrap();
                         assert_eq!(inside[id].fetch_add(1, Ordering::SeqCst), 0);
                         thread::yield_now();
                         inside[id].fetch_sub(1, Ordering::SeqCst);
@@ -217,13 +219,13 @@ fn a_plugin_that_calls_back_passes_a_gc_that_waits_for_its_caller() {
     let mut holder = Holder::start(dir.path(), "c1", Some("c2"));
     holder.says();
     thread::scope(|scope| {
-        let gc = scope.spawn(|| locks.all(&Until::timeout(Duration::from_secs(60))).map(drop));
+        let gc = scope.spawn(|| locks.all(&Until::timeout(Duration::from_secs(60)), &quiet).map(drop));
         // Only once GC has the gate does it matter who may pass.
         let gate = dir.path().join(LOCKS).join(GATE);
         while LockFile::open(gate.clone()).unwrap().attempt(Mode::Shared).unwrap() {
             thread::yield_now();
         }
-        assert!(matches!(locks.container("c2", &soon()), Err(LockError::Interrupted { .. })));
+        assert!(matches!(locks.container("c2", &soon(), &quiet), Err(LockError::Interrupted { .. })));
         holder.next();
         assert_eq!(holder.says(), "inner has 2 locks");
         holder.stop();
@@ -236,14 +238,14 @@ fn containers_whose_ids_begin_alike_at_length_share_a_lock() {
     let dir = tempfile::tempdir().unwrap();
     let locks = locks(dir.path());
     let long = "c".repeat(300);
-    let _turn = locks.container(&long, &soon()).unwrap();
-    assert!(locks.container(&format!("{long}x"), &soon()).is_err());
+    let _turn = locks.container(&long, &soon(), &quiet).unwrap();
+    assert!(locks.container(&format!("{long}x"), &soon(), &quiet).is_err());
 }
 
 #[test]
 fn a_place_that_cannot_be_written_is_told() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("file"), "").unwrap();
-    let error = locks(&dir.path().join("file")).container("c1", &soon()).unwrap_err();
+    let error = locks(&dir.path().join("file")).container("c1", &soon(), &quiet).unwrap_err();
     assert!(matches!(error, LockError::Unavailable { .. }), "{error}");
 }

@@ -1,8 +1,8 @@
 //! ADD: the plugins in order, each given the result of the one before; the last result is cached.
 
-use cni_invoke::Until;
 use cni_types::{Command, VersionedResult};
 
+use super::del;
 use super::run::Operation;
 use crate::attachment::RuntimeConf;
 use crate::client::Client;
@@ -37,8 +37,9 @@ impl Client {
 
     /// ADD, and DEL at once if ADD fails after anything was run: either the container is attached, or all is as before.
     ///
-    /// DEL has a bound of its own, the timeout of [`ClientBuilder::timeout`](crate::ClientBuilder::timeout), since that of
-    /// ADD may have passed. No other operation on the container comes between the two.
+    /// DEL has a bound of its own, since that of ADD may have passed: the timeout of
+    /// [`ClientBuilder::timeout`](crate::ClientBuilder::timeout), or 60 seconds without one. No other operation on the
+    /// container comes between the two.
     ///
     /// # Errors
     ///
@@ -51,15 +52,10 @@ impl Client {
             Err(error) if error.was_executed() => error,
             other => return other,
         };
-        match self.without_until().undo(network, rt) {
+        match del::locked(self, network, rt, &self.until_of_undo()) {
             Ok(()) => Err(error),
             Err(undo) => Err(Error::Undo { add: Box::new(error), source: Box::new(undo) }),
         }
-    }
-
-    fn undo(&self, network: &Network, rt: &RuntimeConf) -> Result<(), Error> {
-        let until: Until = self.until();
-        super::del::locked(self, network, rt, &until)
     }
 }
 

@@ -7,6 +7,7 @@ use crate::cache::{CachedAttachment, CachedResult, Content, Found, identity};
 use crate::client::Client;
 use crate::error::CacheError;
 use crate::network::Network;
+use crate::observe::Warning;
 
 impl Client {
     /// The cached result of ADD, in the network's version; `None` if there is none.
@@ -56,7 +57,8 @@ impl Client {
 
     /// Every cached attachment, or those of one container, in the order of their files' names.
     ///
-    /// What a file is for is told by its content. Files that do not tell, such as those of old libraries, are left out.
+    /// What a file is for is told by its content. Files that do not tell, such as those of old libraries, are left out, and
+    /// an observer is [told](crate::Warning::RecordSkipped) why.
     ///
     /// # Errors
     ///
@@ -66,6 +68,9 @@ impl Client {
         let listing = self.shared.cache.list();
         let mut listing =
             listing.map_err(|source| CacheError::List { dir: self.shared.cache.results(), source })?;
+        for (file, why) in listing.unusable {
+            self.warn(|| Warning::RecordSkipped { file, why: why.to_string() });
+        }
         if let Some(container_id) = container_id {
             listing.attachments.retain(|attachment| attachment.container_id() == container_id);
         }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::thread;
@@ -49,7 +50,8 @@ impl Client {
         }
         let until = self.until();
         let operation = Operation::new(self, network, Command::Gc, None, &until)?;
-        let alone = self.shared.locks.all(&until).map_err(|source| Error::Lock {
+        let waiting = |file: &Path, holder| self.warn_of_wait(file, holder);
+        let alone = self.shared.locks.all(&until, &waiting).map_err(|source| Error::Lock {
             network: network.name.to_string(),
             command: Command::Gc,
             source,

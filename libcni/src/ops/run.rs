@@ -1,5 +1,7 @@
 //! One operation over the plugins of a network: what is the same for every command.
 
+use std::path::Path;
+
 use cni_invoke::{Environment, Exec, Parameters, Request, Until};
 use cni_types::config::Attachment;
 use cni_types::{CniVersion, Command, VersionedResult};
@@ -54,7 +56,8 @@ impl<'a> Operation<'a> {
 
     /// Waits for the container's turn.
     pub(super) fn lock(&self, rt: &RuntimeConf) -> Result<Guard, Error> {
-        let locked = self.client.shared.locks.container(rt.container_id().as_str(), self.until);
+        let waiting = |file: &Path, holder| self.client.warn_of_wait(file, holder);
+        let locked = self.client.shared.locks.container(rt.container_id().as_str(), self.until, &waiting);
         locked.map_err(|source| Error::Lock {
             network: self.network.name.to_string(),
             command: self.command,
