@@ -139,7 +139,12 @@ impl SystemTools {
         Self { directories: unique }
     }
 
-    fn find(&self, tool: &str) -> Result<PathBuf> {
+    /// The path of a program.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ToolMissing`] if it is in none of the directories.
+    pub fn find(&self, tool: &str) -> Result<PathBuf> {
         self.directories
             .iter()
             .map(|directory| directory.join(tool))

@@ -6,6 +6,7 @@ use std::ops::Deref;
 use std::process::{Child, Command, Stdio};
 
 use super::skip;
+use crate::firewall::SystemTools;
 use crate::netns::NetNs;
 
 /// A fresh network namespace with nothing but `lo`, which is down. It ends with the value.
@@ -30,12 +31,18 @@ pub struct TestNetns {
 }
 
 impl TestNetns {
-    /// A new namespace, or `None` after saying that the test is skipped, for want of `CAP_SYS_ADMIN`.
+    /// A new namespace, or `None` after saying that the test is skipped, for want of `CAP_SYS_ADMIN` or a program.
     ///
     /// # Panics
     ///
     /// If there should be one but is not; see also [`skip`].
     pub fn new() -> Option<Self> {
+        for program in ["unshare", "ip"] {
+            if let Err(error) = SystemTools::default().find(program) {
+                skip(&error.to_string());
+                return None;
+            }
+        }
         // The process keeps the namespace at a path that no other test can get, and ends when this process does: its
         // stdin is closed then.
         let mut keeper = Command::new("unshare")

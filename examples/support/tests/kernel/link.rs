@@ -1,7 +1,10 @@
+use std::collections::BTreeSet;
 use std::error::Error as _;
+use std::sync::mpsc::{self, TryRecvError};
+use std::thread;
 
 use plugin_support::Mac;
-use plugin_support::netlink::{LinkChange, LinkFlags, OperState};
+use plugin_support::netlink::{Handle, LinkChange, LinkFlags, LinkKind, NewLink, OperState, Peer};
 use plugin_support::testing::TestNetns;
 
 #[test]
@@ -118,20 +121,49 @@ fn deleting_one_end_takes_the_other_along() {
     assert_eq!(error.to_string(), format!(r#"failed to delete link "a" (index {})"#, a.index));
 }
 
+/// A namespace with `count` veth pairs.
+fn with_pairs(count: usize) -> Option<(TestNetns, Handle)> {
+    let netns = TestNetns::new()?;
+    let netlink = netns.netlink().unwrap();
+    for n in 0..count {
+        netlink.create(&NewLink::new(format!("a{n}"), LinkKind::Veth(Peer::new(format!("b{n}"))))).unwrap();
+    }
+    Some((netns, netlink))
+}
+
 #[test]
 fn a_dump_of_hundreds_of_links_is_whole() {
-    let Some(netns) = TestNetns::new() else { return };
-    let netlink = netns.netlink().unwrap();
-    let batch: String = (0..150).map(|n| format!("link add name a{n} type veth peer name b{n}\n")).collect();
-    let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), batch).unwrap();
-    netns.ip(&format!("-batch {}", file.path().display()));
+    let Some((_netns, netlink)) = with_pairs(150) else { return };
     let links = netlink.links().unwrap();
     assert_eq!(links.len(), 301);
-    let mut indices: Vec<_> = links.iter().map(|link| link.index).collect();
-    indices.dedup();
+    let indices: BTreeSet<_> = links.iter().map(|link| link.index).collect();
     assert_eq!(indices.len(), 301);
     assert!(links.iter().skip(1).all(|link| link.is_kind("veth")));
+}
+
+#[test]
+fn a_dump_is_whole_though_links_come_and_go() {
+    let Some((netns, netlink)) = with_pairs(50) else { return };
+    let (stop, stopped) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        let netlink_of_another = netns.netlink().unwrap();
+        scope.spawn(move || {
+            let netlink = netlink_of_another;
+            while stopped.try_recv() == Err(TryRecvError::Empty) {
+                netlink.create(&NewLink::new("x", LinkKind::Veth(Peer::new("y")))).unwrap();
+                netlink.delete(&netlink.link("x").unwrap()).unwrap();
+            }
+        });
+        // Goes at the end of the scope, also if an assertion fails before.
+        let _stop = stop;
+        for _ in 0..100 {
+            let names: Vec<_> = netlink.links().unwrap().into_iter().map(|link| link.name).collect();
+            let stayed = names.iter().filter(|name| name.starts_with(['a', 'b']));
+            assert_eq!(stayed.count(), 100, "{names:?}");
+            let unique: BTreeSet<_> = names.iter().collect();
+            assert_eq!(unique.len(), names.len(), "{names:?}");
+        }
+    });
 }
 
 #[test]

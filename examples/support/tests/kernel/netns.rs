@@ -1,6 +1,8 @@
 use std::error::Error as _;
+use std::io::Read as _;
 use std::net::TcpListener;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::{Command, Stdio};
 
 use plugin_support::Error;
 use plugin_support::netns::{NetNs, NetNsId};
@@ -68,6 +70,28 @@ fn the_namespace_outlives_its_path() {
     drop(netns);
     assert_eq!(held.run(NetNsId::current).unwrap().unwrap(), id);
     assert!(NetNs::open(path).unwrap_err().is_not_found());
+}
+
+#[test]
+fn a_mounted_namespace_is_opened() {
+    let Some(netns) = TestNetns::new() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let place = dir.path().join("blue");
+    std::fs::write(&place, "").unwrap();
+    // The mount is in a mount namespace of its own, and we look into that.
+    let mut keeper = Command::new("unshare")
+        .args(["--mount", "sh", "-c", r#"mount --bind "$0" "$1" && echo && exec cat"#])
+        .args([netns.path(), &place])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    keeper.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+    let path = format!("/proc/{}/root{}", keeper.id(), place.display());
+    let mounted = NetNs::open(&path);
+    keeper.kill().unwrap();
+    keeper.wait().unwrap();
+    assert_eq!(mounted.unwrap(), *netns);
 }
 
 #[test]
