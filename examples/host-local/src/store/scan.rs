@@ -1,0 +1,158 @@
+//! What a network's directory says: the files that are reservations, and what stands in them.
+//!
+//! Only files that are named by an address count. Whatever else is there is none of this plugin's business.
+
+use std::fs::{DirEntry, File};
+use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use plugin_support::atomic::TEMPORARY_PREFIX;
+use plugin_support::{Error, Result};
+
+use crate::addr::Addr;
+
+/// The longest reservation that is read. A container ID can be longer than a file name, never this long.
+const MAX_BYTES: u64 = 256 * 1024;
+
+/// What stands in a file that is named by an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    /// Nothing: a writer was killed between making the file and writing it, or a power cut took what it wrote. It
+    /// reserves nothing, since whoever makes reservations holds the lock until they are written.
+    Empty,
+    /// No text, or no regular file: not a reservation, but the address is not free either.
+    Foreign,
+    /// Text, without white space around it.
+    Text(String),
+}
+
+/// What was found in a directory.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// The files that are named by an address.
+    pub(super) files: Vec<(Addr, Content)>,
+    /// The names of temporary files that a killed process left.
+    pub(super) leftovers: Vec<String>,
+}
+
+/// Reads the whole directory.
+pub(super) fn scan(dir: &Path) -> Result<Found> {
+    let mut found = Found::default();
+    for entry in entries(dir)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let Some(name) = name.to_str() else { continue };
+        if let Some(address) = Addr::from_file_name(name) {
+            // Removed since: a person's doing, and as good as never there.
+            if let Some(content) = read(&entry.path())? {
+                found.files.push((address, content));
+            }
+        } else if name.starts_with(TEMPORARY_PREFIX) {
+            found.leftovers.push(name.to_owned());
+        }
+    }
+    Ok(found)
+}
+
+/// How many files are named by an address, without looking into them.
+pub(super) fn count(dir: &Path) -> Result<u64> {
+    let mut count = 0;
+    for entry in entries(dir)? {
+        count += u64::from(entry?.file_name().to_str().and_then(Addr::from_file_name).is_some());
+    }
+    Ok(count)
+}
+
+/// Reads one file; `None` when there is none.
+pub(super) fn read(path: &Path) -> Result<Option<Content>> {
+    use rustix::fs::OFlags;
+    // Neither a symbolic link nor a FIFO that someone put there leads anywhere else or blocks.
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
+    let flags = i32::try_from(flags).unwrap_or_default();
+    let attempt = || -> io::Result<Content> {
+        let file = File::options().read(true).custom_flags(flags).open(path)?;
+        if !file.metadata()?.is_file() {
+            return Ok(Content::Foreign);
+        }
+        content_of(file)
+    };
+    match attempt() {
+        Ok(content) => Ok(Some(content)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
+            Ok(Some(Content::Foreign))
+        }
+        Err(error) => Err(Error::io(format!("failed to read {path:?}"), error)),
+    }
+}
+
+fn content_of(file: File) -> io::Result<Content> {
+    let mut bytes = Vec::with_capacity(256);
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Ok(Content::Foreign);
+    }
+    Ok(match String::from_utf8(bytes) {
+        Ok(text) if text.trim().is_empty() => Content::Empty,
+        Ok(text) => Content::Text(text.trim().to_owned()),
+        Err(_) => Content::Foreign,
+    })
+}
+
+fn entries(dir: &Path) -> Result<impl Iterator<Item = Result<DirEntry>> + '_> {
+    let failed = move |error| Error::io(format!("failed to read directory {dir:?}"), error);
+    Ok(std::fs::read_dir(dir).map_err(failed)?.map(move |entry| entry.map_err(failed)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn only_files_named_by_an_address_count() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        for (name, content) in [
+            ("10.0.0.2", "c1\r\neth0"),
+            ("10.0.0.3", "\n  old-id \r\n"),
+            ("10.0.0.4", ""),
+            ("10.0.0.5", " \r\n"),
+            ("fd00::2", "c2\r\neth0"),
+            ("lock", ""),
+            ("last_reserved_ip.0", "10.0.0.2"),
+            ("notes.txt", "c1\r\neth0"),
+            ("10.0.0.007", "c1\r\neth0"),
+            (".tmp-abc", "c1\r\neth0"),
+        ] {
+            fs::write(path(name), content).unwrap();
+        }
+        fs::write(path("10.0.0.6"), [0xff, 0xfe]).unwrap();
+        fs::write(path("10.0.0.7"), vec![b'x'; MAX_BYTES as usize + 1]).unwrap();
+        fs::create_dir(path("10.0.0.8")).unwrap();
+        symlink(path("10.0.0.2"), path("10.0.0.9")).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, path("10.0.0.10"), rustix::fs::Mode::RUSR).unwrap();
+        let Found { mut files, leftovers } = scan(dir.path()).unwrap();
+        files.sort_by_key(|(address, _)| *address);
+        let text = |text: &str| Content::Text(text.to_owned());
+        let expected = [
+            ("10.0.0.2", text("c1\r\neth0")),
+            ("10.0.0.3", text("old-id")),
+            ("10.0.0.4", Content::Empty),
+            ("10.0.0.5", Content::Empty),
+            ("10.0.0.6", Content::Foreign),
+            ("10.0.0.7", Content::Foreign),
+            ("10.0.0.8", Content::Foreign),
+            ("10.0.0.9", Content::Foreign),
+            ("10.0.0.10", Content::Foreign),
+            ("fd00::2", text("c2\r\neth0")),
+        ];
+        assert_eq!(files, expected.map(|(name, content)| (Addr::from_file_name(name).unwrap(), content)));
+        assert_eq!(leftovers, [".tmp-abc"]);
+        assert_eq!(count(dir.path()).unwrap(), 10);
+        assert_eq!(read(&path("10.0.0.77")).unwrap(), None);
+    }
+}
