@@ -135,6 +135,11 @@ impl Error {
         )
     }
 
+    /// Whether no route leads to an address.
+    pub fn is_unreachable(&self) -> bool {
+        matches!(self.errno().map(|errno| errno.0), Some(RawErrno::NETUNREACH | RawErrno::HOSTUNREACH))
+    }
+
     /// Whether privileges are missing.
     pub fn is_not_permitted(&self) -> bool {
         matches!(self.errno().map(|errno| errno.0), Some(RawErrno::PERM | RawErrno::ACCESS))

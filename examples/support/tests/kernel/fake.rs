@@ -213,6 +213,20 @@ fn addresses_and_routes(stage: &mut Stage<'_>) {
     stage.step("no link", stage.inside.add_route(&Route::to(network("10.9.0.0/16")).dev(&gone)));
     stage.step("table", stage.inside.add_route(&Route::to(network("10.9.0.0/16")).dev(&eth5).table(1000)));
     stage.step("other table", stage.inside.routes(&RouteFilter::v4().table(1001)));
+    for address in ["10.1.0.77", "10.7.0.1", "8.8.8.8", "fd00::77", "2001:db8::1"] {
+        let found =
+            stage.inside.route_get(ip(address)).map(|route| (route.destination, route.gateway, route.link));
+        let told = format!(
+            "{:?}",
+            found
+                .as_ref()
+                .map(|(destination, gateway, link)| { (*destination, *gateway, *link == Some(eth5.index)) })
+                .ok()
+        );
+        stage.step(&format!("way to {address}: {told}"), found);
+    }
+    stage.step("no way", stage.outside.route_get(ip("8.8.8.8")));
+    stage.step("no way by IPv6", stage.outside.route_get(ip("2001:db8::1")));
     stage.step("delete", stage.inside.delete_route(&default));
     stage.step("delete again", stage.inside.delete_route(&default));
     stage.step("delete by destination", stage.inside.delete_route(&Route::to(network("10.8.0.0/16"))));

@@ -168,3 +168,20 @@ fn thousands_of_routes_are_listed_whole() {
     }
     assert_eq!(netlink.routes(&RouteFilter::v4()).unwrap().len(), 3001);
 }
+
+#[test]
+fn the_route_to_an_address_is_the_one_the_kernel_takes() {
+    let Some((netns, netlink, a)) = with_link() else { return };
+    assert!(netlink.route_get(ip("192.0.2.1")).unwrap_err().is_unreachable());
+    assert!(netlink.route_get(ip("2001:db8::1")).unwrap_err().is_unreachable());
+    let found = netlink.route_get(ip("10.1.0.77")).unwrap();
+    assert_eq!(
+        (found.destination, found.gateway, found.link),
+        (network("10.1.0.77/32"), None, Some(a.index))
+    );
+    assert_eq!(found.source, Some(ip("10.1.0.5")));
+    netlink.add_route(&Route::to(network("192.0.2.0/24")).via(ip("10.1.0.1")).dev(&a).table(77)).unwrap();
+    netns.ip("rule add to 192.0.2.0/24 lookup 77");
+    assert_eq!(netlink.route_get(ip("192.0.2.1")).unwrap().gateway, Some(ip("10.1.0.1")));
+    assert_eq!(netlink.route_get(ip("fd00::77")).unwrap().link, Some(a.index));
+}

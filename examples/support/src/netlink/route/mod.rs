@@ -7,11 +7,11 @@ use std::net::IpAddr;
 
 use ipnetwork::IpNetwork;
 use netlink_packet_core::{NLM_F_APPEND, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
-use netlink_packet_route::route::RouteFlags;
+use netlink_packet_route::route::{RouteFlags, RouteHeader};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 
 use super::{Handle, Link};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 pub use netlink_packet_route::route::{RouteProtocol, RouteScope, RouteType};
 
@@ -268,11 +268,36 @@ impl Handle {
         Ok(routes.filter(|route| filter.matches(route)).collect())
     }
 
+    /// The route that a packet to `address` takes now, over all rules and tables; its destination is the address alone.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::is_unreachable`] is true if there is none.
+    pub fn route_get(&self, address: IpAddr) -> Result<Route> {
+        let destination = IpNetwork::from(address);
+        let attempt = || format!("failed to find a route to {address}");
+        let mut message = Route::to(destination).message();
+        message.header = RouteHeader {
+            address_family: message.header.address_family,
+            destination_prefix_length: destination.prefix(),
+            ..RouteHeader::default()
+        };
+        let replies = self.request(&RouteNetlinkMessage::GetRoute(message), 0, attempt)?;
+        let route = replies.into_iter().find_map(|reply| match reply {
+            RouteNetlinkMessage::NewRoute(message) => Route::from_message(message),
+            _ => None,
+        });
+        route.ok_or_else(|| Error::Decode {
+            attempt: attempt(),
+            reason: "the kernel's answer holds no route".into(),
+        })
+    }
+
     /// Adds a route. Without a scope it gets that of `ip`: link for an IPv4 route without gateway, global otherwise.
     ///
     /// # Errors
     ///
-    /// [`Error::is_exists`](crate::Error::is_exists) is true if there is one to the destination already, with the same table and priority.
+    /// [`Error::is_exists`] is true if there is one to the destination already, with the same table and priority.
     pub fn add_route(&self, route: &Route) -> Result<()> {
         self.new_route(route, NLM_F_CREATE | NLM_F_EXCL, "add")
     }
@@ -282,7 +307,7 @@ impl Handle {
     ///
     /// # Errors
     ///
-    /// [`Error::is_exists`](crate::Error::is_exists) is true if there is the very same route already.
+    /// [`Error::is_exists`] is true if there is the very same route already.
     pub fn add_route_ecmp(&self, route: &Route) -> Result<()> {
         self.new_route(route, NLM_F_CREATE, "add")
     }
@@ -291,7 +316,7 @@ impl Handle {
     ///
     /// # Errors
     ///
-    /// [`Error::is_exists`](crate::Error::is_exists) is true if there is the very same route already.
+    /// [`Error::is_exists`] is true if there is the very same route already.
     pub fn append_route(&self, route: &Route) -> Result<()> {
         self.new_route(route, NLM_F_CREATE | NLM_F_APPEND, "append")
     }
@@ -309,7 +334,7 @@ impl Handle {
     ///
     /// # Errors
     ///
-    /// [`Error::is_not_found`](crate::Error::is_not_found) is true if there is none.
+    /// [`Error::is_not_found`] is true if there is none.
     pub fn delete_route(&self, route: &Route) -> Result<()> {
         let mut message = route.message();
         // Nowhere, unspecified: whatever it is.

@@ -266,6 +266,7 @@ impl State {
         let replace = flags & NLM_F_REPLACE != 0;
         match message {
             Message::GetLink(link) => return Ok(vec![Message::NewLink(self.get_link(netns, link)?)]),
+            Message::GetRoute(route) => return Ok(vec![Message::NewRoute(self.lookup(netns, route)?)]),
             Message::NewLink(link) if flags & NLM_F_CREATE != 0 => self.create_link(netns, link)?,
             Message::SetLink(link) if link.header.interface_family == AddressFamily::Bridge => {
                 self.set_vlans(netns, link, true)?;

@@ -57,6 +57,23 @@ impl State {
         }
     }
 
+    /// The most specific route of the main table, with the lowest priority: there are no rules here.
+    pub(super) fn lookup(&self, netns: usize, wanted: &RouteMessage) -> Answer<RouteMessage> {
+        let address = key(wanted).0.ok_or(RawErrno::INVAL)?.ip();
+        let leads = |route: &&RouteMessage| {
+            let (destination, table, _) = key(route);
+            table == MAIN_TABLE && destination.is_some_and(|destination| destination.contains(address))
+        };
+        let routes = self.namespaces[netns].routes.iter().filter(leads);
+        let best = routes
+            .min_by_key(|route| (std::cmp::Reverse(route.header.destination_prefix_length), priority(route)));
+        let mut route = best.ok_or(RawErrno::NETUNREACH)?.clone();
+        route.header.destination_prefix_length = wanted.header.destination_prefix_length;
+        route.attributes.retain(|attribute| !matches!(attribute, RouteAttribute::Destination(_)));
+        route.attributes.push(RouteAttribute::Destination(address.into()));
+        Ok(route)
+    }
+
     pub(super) fn delete_route(&mut self, netns: usize, wanted: &RouteMessage) -> Answer<()> {
         let matches = |route: &RouteMessage| {
             let scope = wanted.header.scope;
