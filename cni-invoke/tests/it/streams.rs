@@ -49,6 +49,25 @@ fn output_up_to_the_limit_is_taken_and_more_is_an_error() {
 }
 
 #[test]
+fn what_is_still_in_the_pipes_at_the_end_is_taken() {
+    if !crate::plugin::has_tool("perl") {
+        return;
+    }
+    // With pipes of a megabyte (F_SETPIPE_SZ is 1031) all of it can be there when the process is gone.
+    let print = r#"fcntl(STDOUT, 1031, 1 << 20); fcntl(STDERR, 1031, 1 << 20); syswrite(STDOUT, "x" x 600000); syswrite(STDERR, "y" x 600000)"#;
+    let seen = Arc::new(Mutex::new(0));
+    let exec = ProcessExec::new().with_stderr({
+        let seen = Arc::clone(&seen);
+        move |part| *seen.lock().unwrap() += part.len()
+    });
+    let output = Plugin::script(&format!("exec perl -e '{print}'")).run(&exec, b"", &Until::FOREVER).unwrap();
+    assert_eq!(
+        (output.exit.is_success(), output.stdout.len(), *seen.lock().unwrap()),
+        (true, 600_000, 600_000)
+    );
+}
+
+#[test]
 fn stderr_is_passed_on_as_it_comes() {
     let plugin =
         Plugin::script(r#"echo ready >&2; cat "$DIR/go" > /dev/null; echo done >&2"#).with_fifo("go");
