@@ -234,3 +234,35 @@ fn files_that_go_wrote_are_used() {
     crate::support::client(&dir, &exec).check(&crate::support::network("0.4.0", &["a"]), &rt).unwrap();
     assert_eq!(exec.calls()[0].config()["prevResult"]["ips"][0]["address"], "10.1.0.5/16");
 }
+
+#[test]
+fn files_that_containerd_and_podman_wrote_are_used() {
+    let podman = "c9ae42d906b75322b6619b8c89866ba3454bdb6ed8b9760e7333255b374355ea";
+    for (file, id, args, mapped) in [
+        (include_str!("../data/cache/containerd-1.6.20.json"), "default-c1", "", json!(null)),
+        (
+            include_str!("../data/cache/podman-4.3.1.json"),
+            podman,
+            "IgnoreUnknown=1;K8S_POD_NAME=confident_lichterman",
+            json!([{"hostPort": 8080, "containerPort": 80, "protocol": "tcp"}]),
+        ),
+    ] {
+        let dir = Dir::with(&[(&format!("results/mynet-{id}-eth0"), file)]);
+        let exec = Arc::new(chain());
+        let client = client(&dir, &exec);
+        let attachment = client.attachments(Some(id)).unwrap().remove(0);
+        let (network, rt) = (attachment.network().unwrap(), attachment.runtime_conf().unwrap());
+        client.check(&network, &rt).unwrap();
+        client.del(&network, &rt).unwrap();
+        assert_eq!(runs(&exec), ["CHECK bridge", "CHECK portmap", "DEL portmap", "DEL bridge"]);
+        let del = &exec.calls()[2];
+        assert_eq!(del.var("CNI_ARGS").unwrap(), args);
+        assert_eq!(del.config()["prevResult"]["ips"][0]["address"], "10.244.1.2/24");
+        assert_eq!(del.config()["runtimeConfig"]["portMappings"], mapped);
+        assert_eq!(dir.names("results"), Vec::<String>::new());
+
+        dir.write(&format!("results/mynet-{id}-eth0"), file);
+        assert_eq!(client.gc(&network, &[]).unwrap().deleted, [attachment.attachment()]);
+        assert_eq!(dir.names("results"), Vec::<String>::new());
+    }
+}
