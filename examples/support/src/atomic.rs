@@ -10,6 +10,8 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use rustix::fs::{Access, access, statvfs};
+use rustix::io::Errno;
 use tempfile::NamedTempFile;
 
 use crate::error::{Error, Result};
@@ -93,6 +95,28 @@ fn create(path: &Path, content: &[u8], mode: u32, sync: Sync) -> Result<bool> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
         Err(source) => Err(Error::io(format!("failed to write {path:?}"), source)),
     }
+}
+
+/// Whether files can be written in a directory or, where there is none, in one that would be made at its path. Nothing
+/// is made to find out.
+///
+/// # Errors
+///
+/// Why not: missing permission, a file system that is read-only or full, a file where a directory should be.
+pub fn check_writable(directory: impl AsRef<Path>) -> Result<()> {
+    let wanted = directory.as_ref();
+    let existing = wanted.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(Path::new("."));
+    let failed = |errno| Error::os(format!("failed to write to directory {wanted:?}"), errno);
+    if !existing.is_dir() {
+        return Err(failed(Errno::NOTDIR));
+    }
+    access(existing, Access::WRITE_OK | Access::EXEC_OK).map_err(failed)?;
+    let room = statvfs(existing).map_err(failed)?;
+    // Some file systems do not count files: they have none in all.
+    if room.f_bfree == 0 || (room.f_files > 0 && room.f_ffree == 0) {
+        return Err(failed(Errno::NOSPC));
+    }
+    Ok(())
 }
 
 fn store(
@@ -185,6 +209,21 @@ mod tests {
         assert_eq!(error.to_string(), format!("failed to write {target:?}"));
         assert_eq!(names(dir.path()), ["target"]);
         assert!(write("/no/such/dir/x", "x", 0o600).unwrap_err().is_not_found());
+    }
+
+    #[test]
+    fn what_can_be_written_is_told_without_writing() {
+        let dir = tempfile::tempdir().unwrap();
+        check_writable(dir.path()).unwrap();
+        check_writable(dir.path().join("a/b")).unwrap();
+        assert_eq!(names(dir.path()), [""; 0]);
+
+        std::fs::write(dir.path().join("file"), "").unwrap();
+        let below_a_file = dir.path().join("file/b");
+        let error = check_writable(&below_a_file).unwrap_err();
+        assert_eq!(error.to_string(), format!("failed to write to directory {below_a_file:?}"));
+        assert_eq!(error.errno().map(crate::Errno::raw), Some(20));
+        assert!(check_writable("/proc/self/none").is_err(), "no room, and no permission");
     }
 
     #[test]
