@@ -92,3 +92,8 @@ fn plugin_err() {
 fn conflist() {
     check("conflist");
 }
+
+#[test]
+fn libcni_exec() {
+    check("libcni_exec");
+}

@@ -3,6 +3,7 @@
 //! An adapter knows the format of its file and our API, and nothing of single cases.
 
 mod conflist;
+mod libcni_exec;
 mod plugin_err;
 mod prev_result;
 mod results;
@@ -11,6 +12,7 @@ mod validate;
 mod versions;
 
 pub use conflist::Conflist;
+pub use libcni_exec::LibcniExec;
 pub use plugin_err::PluginErr;
 pub use prev_result::PrevResult;
 pub use results::{ResultsConvert, ResultsParse};
@@ -26,6 +28,7 @@ use super::{json::Json, run::Adapter};
 pub fn by_file(file: &str, plugin: &Path) -> Option<Box<dyn Adapter>> {
     Some(match file {
         "conflist" => Box::new(Conflist),
+        "libcni_exec" => Box::new(LibcniExec),
         "plugin_err" => Box::new(PluginErr),
         "prev_result" => Box::new(PrevResult),
         "results_convert" => Box::new(ResultsConvert),
