@@ -1,6 +1,7 @@
 //! Plugins under the container runtimes of the field. One story for all; each module chooses plugins and a
 //! network.
 
+mod cache;
 mod go_plugins;
 mod kubelet;
 mod noop_chain;
