@@ -33,6 +33,7 @@ use cni_skel::{
     AddRequest, AddResult, CheckRequest, Cidr, CniPlugin, Context, DelRequest, Error, ErrorCode, GcRequest,
     Plugin, Result, ResultExt, StatusRequest,
 };
+use plugin_support::atomic;
 use plugin_support::firewall::probe::Backend;
 use plugin_support::firewall::{Family, SystemTools, Tools};
 use plugin_support::kernel::Kernel;
@@ -112,14 +113,14 @@ impl Plugin for Portmap {
 
     fn status(&self, req: &StatusRequest<Self>) -> Result<()> {
         let settings = Settings::new(req.config(), req.network_config())?;
-        match settings.backend {
-            Some(backend) => backend.check(&*self.tools),
-            None => Backend::detect(&*self.tools).map(drop),
-        }
-        .context("no port can be forwarded")
-        .code(ErrorCode::PLUGIN_NOT_AVAILABLE)?;
-        let store = Store::new(req.config().data_dir());
-        store.lock().map(drop).context("no port can be forwarded").code(ErrorCode::PLUGIN_NOT_AVAILABLE)
+        let can_work = || -> plugin_support::Result<()> {
+            match settings.backend {
+                Some(backend) => backend.check(&*self.tools)?,
+                None => Backend::detect(&*self.tools).map(drop)?,
+            }
+            atomic::check_writable(req.config().data_dir())
+        };
+        can_work().context("no port can be forwarded").code(ErrorCode::PLUGIN_NOT_AVAILABLE)
     }
 
     fn gc(&self, req: &GcRequest<Self>) -> Result<()> {
