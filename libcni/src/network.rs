@@ -3,9 +3,10 @@
 //! What a file has to look like to become one is decided in `conf`; this is only the result. A network whose version this
 //! library does not know can still be had, because its attachments must be torn down somehow: see [`Network::version`].
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use cni_types::config::{ListedPlugin, PluginConfig};
+use cni_types::config::{ListedPlugin, NetworkList, PluginConfig};
 use cni_types::{CniVersion, ErrorCode, ExtraKeys, NetworkName, PluginType, VersionNumber};
 
 use crate::conf::Skipped;
@@ -71,9 +72,22 @@ impl Network {
         &self.plugins
     }
 
-    /// The configuration as it was given, without the drop-in folder. This is what the cache keeps.
+    /// The configuration as it was given, without the drop-in folder.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// The configuration that the cache keeps: as it was given, with the plugins of the drop-in folder in it, so that it
+    /// says all that DEL needs to know when file and folder have been changed since.
+    pub(crate) fn whole(&self) -> Cow<'_, [u8]> {
+        if self.plugins.iter().all(|plugin| plugin.file.is_none()) {
+            return Cow::Borrowed(&self.bytes);
+        }
+        let (mut list, _) = NetworkList::decode_all(&self.bytes);
+        list.plugins = self.plugins.iter().map(|plugin| plugin.listed.clone()).collect();
+        list.load_only_inlined_plugins = true;
+        // A list that came out of JSON has a JSON form.
+        serde_json::to_vec(&list).map_or(Cow::Borrowed(&self.bytes), Cow::Owned)
     }
 
     /// The file it was read from.

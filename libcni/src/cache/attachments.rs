@@ -57,7 +57,8 @@ impl CachedAttachment {
         &self.record.capability_args
     }
 
-    /// The configuration that ADD was called with: a list's or a single plugin's text, without a drop-in folder.
+    /// The configuration that ADD was called with: a list's or a single plugin's text. Plugins of a drop-in folder stand in
+    /// it as if they were the list's own; Go's library leaves them out.
     pub fn config(&self) -> &[u8] {
         &self.record.config
     }
@@ -97,8 +98,8 @@ impl CachedAttachment {
             .with_capability_args(self.capability_args().clone()))
     }
 
-    /// The network as it was at the time of ADD, but for its drop-in folder: to tear an attachment down whose
-    /// configuration has been changed or removed since.
+    /// The network as it was at the time of ADD: to tear an attachment down whose configuration has been changed or removed
+    /// since.
     ///
     /// # Errors
     ///

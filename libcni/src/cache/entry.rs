@@ -137,7 +137,7 @@ impl Serialize for Written<'_> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("kind", kind)?;
         map.serialize_entry("containerId", rt.container_id())?;
-        map.serialize_entry("config", &BASE64.encode(network.bytes()))?;
+        map.serialize_entry("config", &BASE64.encode(network.whole()))?;
         map.serialize_entry("ifName", rt.ifname())?;
         map.serialize_entry("networkName", network.name())?;
         if let Some(netns) = rt.netns() {

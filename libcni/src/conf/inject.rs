@@ -147,4 +147,41 @@ mod tests {
                 .contains(r#""cni.dev/valid-attachments":[]"#)
         );
     }
+
+    proptest::proptest! {
+        #[test]
+        fn whatever_is_not_the_runtimes_passes_as_it_stands(
+            entries in proptest::collection::vec(
+                (
+                    proptest::sample::select(vec![
+                        "a", "Name", "NAME", "x y", "cniVersion", "CNIVersion", "prevresult", "runtimeConfig", "Capabilities",
+                        "cni.dev/x", "CNI.DEV/attachments", "args", "ipam", "ü", "",
+                    ]),
+                    proptest::sample::select(vec!["1.0", "1e400", "-0", "null", "{}", r#"[{"b":1,"a":0.10}]"#, r#""\u0041""#]),
+                ),
+                0..8,
+            ),
+        ) {
+            // What has a type of its own has a good value or none.
+            let typed = |key: &str| ["name", "cniversion", "capabilities", "ipam"].contains(&key.to_ascii_lowercase().as_str());
+            let mut entries: Vec<_> =
+                entries.into_iter().map(|(key, value)| (key, if typed(key) { "null" } else { value })).collect();
+            entries.push(("type", r#""t""#));
+            let mut kept: Vec<(&str, &str)> = Vec::new();
+            for (key, value) in entries.iter().filter(|(key, _)| !is_own(key)) {
+                match kept.iter_mut().find(|(known, _)| known == key) {
+                    Some(known) => known.1 = value,
+                    None => kept.push((key, value)),
+                }
+            }
+            let object = |entries: &[(&str, &str)]| -> String {
+                let entries: Vec<_> =
+                    entries.iter().map(|(key, value)| format!("{}:{value}", serde_json::json!(key))).collect();
+                entries.join(",")
+            };
+            let request = sent(&format!("{{{}}}", object(&entries)), |_| {});
+            let expected = format!(r#"{{"cniVersion":"1.1.0","name":"n1",{}}}"#, object(&kept));
+            proptest::prop_assert_eq!(request, expected);
+        }
+    }
 }

@@ -66,7 +66,12 @@ impl Client {
         self.shared.locks.sweep(&alone);
         let by_container = self.stale(network, valid, listing);
         let (deleted, mut errors) = self.delete_all(network, &by_container, &until);
-        if Command::Gc.exists_in(operation.version()) {
+        let of_plugins = Command::Gc.exists_in(operation.version());
+        let is_left = deleted.len() + errors.len() < by_container.iter().map(Vec::len).sum() || of_plugins;
+        if let Some(why) = until.interruption().filter(|_| is_left) {
+            // One failure for all that is left, however much that is.
+            errors.push(Error::NotExecuted { network: network.name.to_string(), command: Command::Gc, why });
+        } else if of_plugins {
             for position in 0..network.plugins.len() {
                 let valid_attachments = Some(valid);
                 let step = Step { position, run_before: position, valid_attachments, ..Step::default() };
@@ -126,8 +131,11 @@ impl Client {
         let workers =
             self.shared.parallelism.min(NonZeroUsize::new(by_container.len()).unwrap_or(NonZeroUsize::MIN));
         let work = || {
-            while let Some((at, stale)) = lock(&queue).next() {
-                let done: Vec<_> = stale.iter().map(|stale| stale.delete(self, network, until)).collect();
+            // The guard is only held while the next container is taken.
+            let next = || lock(&queue).next().filter(|_| until.interruption().is_none());
+            while let Some((at, stale)) = next() {
+                let in_time = stale.iter().take_while(|_| until.interruption().is_none());
+                let done: Vec<_> = in_time.map(|stale| stale.delete(self, network, until)).collect();
                 lock(&results).insert(at, done);
             }
         };

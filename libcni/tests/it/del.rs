@@ -266,3 +266,27 @@ fn files_that_containerd_and_podman_wrote_are_used() {
         assert_eq!(dir.names("results"), Vec::<String>::new());
     }
 }
+
+#[test]
+fn the_cached_configuration_tears_down_what_the_files_no_longer_say() {
+    let dir = Dir::with(&[
+        (
+            "net.d/10-n1.conflist",
+            r#"{"cniVersion":"1.0.0","name":"n1","x":1.0,"plugins":[{"type":"a","y":1e3}]}"#,
+        ),
+        ("net.d/n1/b.conf", r#"{"type":"b","z":12345678901234567890}"#),
+    ]);
+    let exec = Arc::new(chain());
+    let client = client(&dir, &exec);
+    client.add(&Network::load(dir.join("net.d"), "n1").unwrap(), &rt("c1", "eth0")).unwrap();
+    std::fs::remove_dir_all(dir.join("net.d")).unwrap();
+
+    let attachment = client.attachments(None).unwrap().remove(0);
+    assert_eq!(
+        std::str::from_utf8(attachment.config()).unwrap(),
+        r#"{"cniVersion":"1.0.0","name":"n1","loadOnlyInlinedPlugins":true,"plugins":[{"type":"a","y":1e3},{"type":"b","z":12345678901234567890}],"x":1.0}"#
+    );
+    client.del(&attachment.network().unwrap(), &attachment.runtime_conf().unwrap()).unwrap();
+    assert_eq!(runs(&exec), ["ADD a", "ADD b", "DEL b", "DEL a"]);
+    assert_eq!(dir.names("results"), Vec::<String>::new());
+}

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cni_invoke::testing::{Reply, ScriptedExec};
 use cni_types::{Command, ErrorCode};
-use libcni::{Attachment, Error, Network};
+use libcni::{Attachment, CancelToken, Error, Network, Until};
 use serde_json::json;
 
 use crate::support::{Dir, builder, cached, causes, chain, client, network, result, rt, runs};
@@ -219,4 +219,31 @@ fn ten_thousand_attachments_are_listed_and_collected() {
     let valid: Vec<_> = (0..9_900).map(|number| Attachment::new(format!("c{number}"), "eth0")).collect();
     assert_eq!(client.gc(&network("1.0.0", &["a"]), &valid).unwrap().deleted.len(), 100);
     assert_eq!(dir.names("results").len(), 9_900);
+}
+
+#[test]
+fn a_bound_that_passes_ends_gc_with_one_failure_for_all_that_is_left() {
+    let dir = Dir::new();
+    for number in 0..50 {
+        let id = format!("c{number:02}");
+        dir.write(&format!("results/net1-{id}-eth0"), cached("net1", &id, "eth0", &json!({})));
+    }
+    let token = CancelToken::new().unwrap();
+    let cancelled = token.clone();
+    let exec = Arc::new(ScriptedExec::new().plugin("a", move |call| {
+        if call.var("CNI_CONTAINERID").unwrap() == "c02" {
+            cancelled.cancel();
+        }
+        Reply::nothing()
+    }));
+    let client = builder(&dir, &exec).parallelism(NonZeroUsize::MIN).build();
+    let until = Until::FOREVER.or_cancelled(&token);
+    let error = client.with_until(until).gc(&network("1.1.0", &["a"]), &[]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        r#"network "net1": GC failed in part: network "net1": GC was not executed: the caller cancelled"#
+    );
+    let Error::Gc { deleted, errors, .. } = error else { panic!("{error}") };
+    assert_eq!((deleted.len(), errors.len(), exec.calls().len()), (3, 1, 3));
+    assert_eq!(client.gc(&network("1.1.0", &["a"]), &[]).unwrap().deleted.len(), 47);
 }
