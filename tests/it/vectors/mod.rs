@@ -97,3 +97,8 @@ fn conflist() {
 fn libcni_exec() {
     check("libcni_exec");
 }
+
+#[test]
+fn cni_args() {
+    check("cni_args");
+}

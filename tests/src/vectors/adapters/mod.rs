@@ -2,6 +2,7 @@
 //!
 //! An adapter knows the format of its file and our API, and nothing of single cases.
 
+mod cni_args;
 mod conflist;
 mod libcni_exec;
 mod plugin_err;
@@ -11,6 +12,7 @@ mod skel_dispatch;
 mod validate;
 mod versions;
 
+pub use cni_args::Args;
 pub use conflist::Conflist;
 pub use libcni_exec::LibcniExec;
 pub use plugin_err::PluginErr;
@@ -27,6 +29,7 @@ use super::{json::Json, run::Adapter};
 /// The adapter for a vector file, if there is one. `plugin` is the binary `vec-plugin`.
 pub fn by_file(file: &str, plugin: &Path) -> Option<Box<dyn Adapter>> {
     Some(match file {
+        "cni_args" => Box::new(Args),
         "conflist" => Box::new(Conflist),
         "libcni_exec" => Box::new(LibcniExec),
         "plugin_err" => Box::new(PluginErr),

@@ -90,7 +90,7 @@ fn run(case: &Case, tmp: &Path) -> Json {
     let forwarded = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&forwarded);
     let exec = ProcessExec::new().with_stderr(move |part| {
-        sink.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).extend_from_slice(part)
+        sink.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).extend_from_slice(part);
     });
     let plugin = PluginType::new("plugin").unwrap_or_else(|error| panic!("{error}"));
     let environment: Environment = [("CNI_PATH", tmp.as_os_str())].into_iter().collect();

@@ -81,7 +81,7 @@ impl Adapter for ResultsParse {
         match VersionedResult::decode(text.as_bytes()) {
             Err(why) => fields.push(("reread_error", Json::string(why.to_string()))),
             Ok(again) if again.to_json() != text => {
-                fields.push(("reread_differs", Json::string(again.to_json())))
+                fields.push(("reread_differs", Json::string(again.to_json())));
             }
             Ok(_) => {}
         }

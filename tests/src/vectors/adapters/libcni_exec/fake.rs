@@ -36,7 +36,8 @@ impl FakeExec {
     /// The calls with the DELs of different attachments in one order: which is first is nobody's business. A DEL brings
     /// the search for its plugin along.
     pub(super) fn by_attachment(calls: &Json) -> Json {
-        let mut units: Vec<(Option<(String, String)>, Vec<Json>)> = Vec::new();
+        type Attachment = (String, String);
+        let mut units: Vec<(Option<Attachment>, Vec<Json>)> = Vec::new();
         let mut unit = Vec::new();
         for call in calls.as_array().unwrap_or_default() {
             unit.push(call.clone());
