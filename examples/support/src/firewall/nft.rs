@@ -63,6 +63,22 @@ impl<'a> Nft<'a> {
         Ok(())
     }
 
+    /// Runs commands as libnftables-json(5) has them, all or nothing. No commands run nothing.
+    ///
+    /// Unlike in a [script](Self::run), names may have any character.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
+    pub fn run_json(&self, commands: &[Value]) -> Result<()> {
+        if commands.is_empty() {
+            return Ok(());
+        }
+        let document = serde_json::json!({"nftables": commands}).to_string();
+        Call::new("nft", ["-j", "-f", "-"]).stdin(document).succeed(self.tools)?;
+        Ok(())
+    }
+
     /// Reads a table, `None` if there is none. `family` is `ip`, `ip6`, `inet`, `bridge`, ...
     ///
     /// # Errors

@@ -8,6 +8,7 @@ mod link;
 mod neigh;
 mod route;
 pub(crate) mod socket;
+mod wait;
 
 use netlink_packet_core::{NetlinkSerializable, ParseableParametrized};
 use netlink_packet_route::RouteNetlinkMessage;

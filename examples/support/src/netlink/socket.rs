@@ -140,6 +140,34 @@ impl Socket {
     }
 }
 
+/// What the kernel tells of by itself.
+#[derive(Debug)]
+pub(crate) struct Notices {
+    raw: RawSocket,
+}
+
+impl Notices {
+    /// Asks for the notifications of a group, in the calling thread's network namespace.
+    pub(crate) fn of(protocol: isize, group: u32) -> Result<Self, RawErrno> {
+        let mut raw = RawSocket::new(protocol).map_err(|error| errno(&error))?;
+        raw.bind_auto().map_err(|error| errno(&error))?;
+        raw.add_membership(group).map_err(|error| errno(&error))?;
+        Ok(Self { raw })
+    }
+
+    /// Returns when there was a notification, whatever it says, or when time is up.
+    pub(crate) fn next(&self, limit: Duration) -> Result<(), RawErrno> {
+        // Zero would mean forever.
+        set_socket_timeout(&self.raw, Timeout::Recv, Some(limit.max(Duration::from_millis(1))))?;
+        let mut datagram = Vec::with_capacity(1);
+        match self.raw.recv_from(&mut datagram, 0).map_err(|error| errno(&error)) {
+            // More than there was room for means that there were some.
+            Ok(_) | Err(RawErrno::AGAIN | RawErrno::INTR | RawErrno::NOBUFS) => Ok(()),
+            Err(errno) => Err(errno),
+        }
+    }
+}
+
 /// What has come in for one request.
 #[derive(Debug)]
 struct Answer {

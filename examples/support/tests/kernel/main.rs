@@ -11,3 +11,4 @@ mod neigh;
 mod netns;
 mod route;
 mod sysctl;
+mod wait;

@@ -13,6 +13,17 @@ fn a_script_is_one_call() {
 }
 
 #[test]
+fn commands_are_one_call() {
+    let tools = ScriptedTools::new().success("nft -j -f -", "");
+    let command = serde_json::json!({"add": {"table": {"family": "ip", "name": "a b\"c"}}});
+    Nft::new(&tools).run_json(std::slice::from_ref(&command)).unwrap();
+    Nft::new(&tools).run_json(&[]).unwrap();
+    tools.assert_done();
+    let document: Value = serde_json::from_str(&tools.stdins()[0]).unwrap();
+    assert_eq!(document, serde_json::json!({"nftables": [command]}));
+}
+
+#[test]
 fn a_refusal_quotes_stderr() {
     let stderr = "/dev/stdin:1:1-3: Error: syntax error, unexpected string\nfoo\n^^^\n";
     let tools = ScriptedTools::new().failure("nft -f -", stderr);
