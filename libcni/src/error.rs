@@ -185,6 +185,25 @@ impl Error {
         }
     }
 
+    /// The network's name.
+    pub fn network(&self) -> &str {
+        match self {
+            Self::AddNotCached { network, .. }
+            | Self::Cache { network, .. }
+            | Self::CheckNotSupported { network, .. }
+            | Self::Gc { network, .. }
+            | Self::Lock { network, .. }
+            | Self::NotCached { network, .. }
+            | Self::NotExecuted { network, .. }
+            | Self::Plugin { network, .. }
+            | Self::Request { network, .. }
+            | Self::Result { network, .. }
+            | Self::Version { network, .. } => network,
+            Self::Stale { source, .. } => source.network(),
+            Self::Undo { add, .. } => add.network(),
+        }
+    }
+
     /// The failure of a plugin that this is about; of several, the first.
     pub fn plugin_error(&self) -> Option<&cni_invoke::Error> {
         match self {
@@ -252,34 +271,6 @@ impl From<&Error> for ErrorObject {
         let details = error.error_object().map(|object| object.details.clone()).unwrap_or_default();
         Self::new(error.code(), with_causes(error)).with_details(details)
     }
-}
-
-/// The cache cannot tell what it was asked.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum CacheError {
-    /// The cached result cannot be had in the configuration's version.
-    #[error("cannot use the cached result")]
-    Convert(#[from] ConversionError),
-    /// A file cannot be used.
-    #[error("cannot use the cache file {}: {why}", file.display())]
-    Damaged {
-        /// The file.
-        file: PathBuf,
-        /// Why.
-        why: String,
-    },
-    /// The folder of the cache files cannot be listed.
-    #[error("cannot list the cache files in {}", dir.display())]
-    List {
-        /// The folder.
-        dir: PathBuf,
-        /// The kernel's answer.
-        source: io::Error,
-    },
-    /// The configuration is only for spec versions that this library does not know.
-    #[error(transparent)]
-    Version(#[from] UnsupportedVersion),
 }
 
 /// The command as Go's messages have it.

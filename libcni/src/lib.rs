@@ -89,12 +89,12 @@ pub use attachment::{InvalidParameters, RuntimeConf};
 pub use cache::{CachedAttachment, DEFAULT_CACHE_DIR, InvalidRecord};
 pub use client::{Client, ClientBuilder, DEFAULT_PLUGIN_DIR};
 pub use conf::{DEFAULT_CONF_DIR, LoadError, Problem, ProblemKind, Scan, SkipReason, Skipped, conf_files};
-pub use error::{CacheError, Error};
+pub use error::Error;
 pub use lint::Loss;
 pub use lock::LockError;
 pub use network::{Network, Plugin, UnsupportedVersion};
 pub use observe::{Observer, PluginEnd, PluginRun, Warning};
-pub use ops::{GcReport, PluginReport, Validation, ValidationProblem};
+pub use ops::{CacheError, GcReport, PluginReport, Validation, ValidationProblem};
 
 pub use cni_invoke::{
     self, CancelToken, Environment, Exec, Interruption, ProcessExec, SearchPath, Trace, Until,

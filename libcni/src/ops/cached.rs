@@ -1,12 +1,15 @@
 //! What the cache has: results, configurations, attachments. Nothing is run and nothing is waited for.
 
+use std::io;
+use std::path::PathBuf;
+
 use cni_types::VersionedResult;
+use cni_types::result::ConversionError;
 
 use crate::attachment::RuntimeConf;
 use crate::cache::{CachedAttachment, CachedResult, Content, Found, identity};
 use crate::client::Client;
-use crate::error::CacheError;
-use crate::network::Network;
+use crate::network::{Network, UnsupportedVersion};
 use crate::observe::Warning;
 
 impl Client {
@@ -76,4 +79,32 @@ impl Client {
         }
         Ok(listing.attachments)
     }
+}
+
+/// The cache cannot tell what it was asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CacheError {
+    /// The cached result cannot be had in the configuration's version.
+    #[error("cannot use the cached result")]
+    Convert(#[from] ConversionError),
+    /// A file cannot be used.
+    #[error("cannot use the cache file {}: {why}", file.display())]
+    Damaged {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// The folder of the cache files cannot be listed.
+    #[error("cannot list the cache files in {}", dir.display())]
+    List {
+        /// The folder.
+        dir: PathBuf,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// The configuration is only for spec versions that this library does not know.
+    #[error(transparent)]
+    Version(#[from] UnsupportedVersion),
 }

@@ -10,5 +10,6 @@ mod status;
 mod validate;
 mod version;
 
+pub use cached::CacheError;
 pub use gc::GcReport;
 pub use validate::{PluginReport, Validation, ValidationProblem};

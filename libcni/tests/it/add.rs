@@ -86,7 +86,9 @@ fn c25_an_error_says_which_plugin_did_what_and_keeps_its_code() {
         (client(&dir, &exec), network("1.0.0", &["a", "b", "c", "d", "e"]), rt("c1", "eth0"));
     let error = client.add(&network, &rt).unwrap_err();
     insta::assert_snapshot!(causes(&error), @r#"network "net1": plugin type="b" failed (add): plugin "b" (/opt/cni/bin/b) failed ADD with exit status 1: nope (code 100)"#);
-    assert_eq!((error.code().value(), error.plugin_error().unwrap().plugin().as_str()), (100, "b"));
+    assert_eq!((error.code().value(), error.network()), (100, "net1"));
+    let plugin_error = error.plugin_error().unwrap();
+    assert_eq!((plugin_error.plugin().as_str(), plugin_error.command()), ("b", Command::Add));
     assert_eq!(runs(&exec), ["ADD a", "ADD b"]);
     let error = client.del(&network, &rt).unwrap_err();
     insta::assert_snapshot!(causes(&error), @r#"network "net1": plugin type="b" failed (delete): plugin "b" (/opt/cni/bin/b) failed DEL with exit status 1: nope (code 100)"#);

@@ -5,6 +5,7 @@
 mod add;
 mod conf;
 mod del;
+mod exclusion;
 mod gc;
 mod support;
 mod validate;
