@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use cni_tests::vectors::{adapters, case, deviations, glob, report, run};
 
+mod rows;
+
 /// How many failures are shown in full.
 const SHOWN: usize = 25;
 
