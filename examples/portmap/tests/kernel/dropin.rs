@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::lab::{C1, Lab, go, go_with, result};
+use super::lab::{C1, Lab, feed, go, go_with, result};
 
 /// Configurations, each with a container's ID and mappings. Debian's release does not know `masqAll` yet.
 fn cases() -> Vec<(&'static str, String, Value, Value)> {
@@ -172,4 +172,68 @@ fn a_port_that_gos_container_has_is_told() {
     let error = outcome.assert_error(100);
     assert!(error.msg.contains(r#"already forwarded to container "cid1" of network "net1""#), "{error}");
     assert_eq!(lab.leftovers(), before);
+}
+
+/// What Go's plugin of 2026 makes by its nftables backend, which Debian's release does not have: script by script.
+const BY_GOS_NFTABLES: &str = "
+add table ip cni_hostport { comment \"CNI portmap plugin\" ; }
+add chain ip cni_hostport hostports
+add chain ip cni_hostport hostip_hostports
+add chain ip cni_hostport hostports_all
+flush chain ip cni_hostport hostports_all
+add rule ip cni_hostport hostports_all jump hostip_hostports
+add rule ip cni_hostport hostports_all jump hostports
+add chain ip cni_hostport prerouting { type nat hook prerouting priority -100 ; }
+flush chain ip cni_hostport prerouting
+add rule ip cni_hostport prerouting fib daddr type local jump hostports_all
+add chain ip cni_hostport output { type nat hook output priority -100 ; }
+flush chain ip cni_hostport output
+add rule ip cni_hostport output fib daddr type local jump hostports_all
+add chain ip cni_hostport masquerading { type nat hook postrouting priority 100 ; }
+add rule ip cni_hostport hostports tcp dport 8080 dnat to 10.2.0.2:80 comment \"cid1\"
+add rule ip cni_hostport hostports ip daddr 192.0.2.1 udp dport 8081 dnat to 10.2.0.2:81 comment \"cid1\"
+add rule ip cni_hostport masquerading ip saddr 10.2.0.2 ip daddr 10.2.0.2 masquerade comment \"cid1\"
+add rule ip cni_hostport masquerading ip saddr 127.0.0.1 ip daddr 10.2.0.2 masquerade comment \"cid1\"
+";
+
+#[test]
+fn what_gos_nftables_backend_makes_is_found_good_and_taken_down() {
+    let Some(lab) = Lab::new() else { return };
+    let keys = json!({"backend": "nftables"});
+    let mappings = json!([
+        {"hostPort": 8080, "containerPort": 80},
+        {"hostPort": 8081, "containerPort": 81, "protocol": "udp", "hostIP": "192.0.2.1"},
+    ]);
+    let v4_only = || {
+        let mut result = result(C1);
+        result["ips"].as_array_mut().unwrap().truncate(1);
+        result
+    };
+    feed(&lab, "nft", &["-f", "-"], BY_GOS_NFTABLES);
+    let check = || lab.check("cid1", &keys, &mappings).prev_result(v4_only());
+    lab.run(check()).assert_success();
+    let gos = lab.nft();
+
+    // The result may be gone, or be that of another network of the container.
+    lab.run(lab.del("cid1", &json!({})).capability("portMappings", &mappings)).assert_success();
+    assert_eq!(lab.leftovers(), [""; 0]);
+    feed(&lab, "nft", &["-f", "-"], BY_GOS_NFTABLES);
+    let other = json!({"cniVersion": "1.1.0", "ips": [{"address": "10.9.0.2/24"}]});
+    let del = || lab.del("cid1", &json!({})).capability("portMappings", &mappings);
+    lab.run(del().prev_result(other)).assert_success();
+    lab.run(check()).assert_success();
+    lab.run(del().prev_result(v4_only())).assert_success();
+    assert_eq!(lab.leftovers(), [""; 0]);
+
+    // And what is made anew is the same.
+    lab.host.command("nft", ["delete", "table", "ip", "cni_hostport"]);
+    lab.run(lab.add("cid1", &keys, &mappings).prev_result(v4_only())).assert_success();
+    assert_eq!(sorted(&lab.nft()), sorted(&gos));
+}
+
+/// Lines without regard to the order in which chains were made.
+fn sorted(text: &str) -> Vec<&str> {
+    let mut lines: Vec<_> = text.lines().collect();
+    lines.sort_unstable();
+    lines
 }

@@ -243,6 +243,13 @@ pub(crate) fn go_with(
     Some(if output.status.success() { Ok(stdout) } else { Err(stdout) })
 }
 
+/// Runs a program on the host with this on stdin.
+pub(crate) fn feed(lab: &Lab, program: &str, args: &[&str], stdin: &str) {
+    let call = Call::new(program, args.iter().copied()).stdin(stdin);
+    let outcome = lab.host.run(|| lab.tools.run(&call)).unwrap().unwrap();
+    assert!(outcome.success, "{call}: {}\n{stdin}", outcome.stderr);
+}
+
 fn connect(host: &TestNetns, port: &str, netns: &TestNetns, name: &str) {
     let pid_path = netns.path().to_str().unwrap().to_owned();
     // `/proc/PID/ns/net`

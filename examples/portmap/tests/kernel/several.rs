@@ -179,3 +179,36 @@ fn status_works_where_add_does() {
         lab.run(Invocation::status().config(lab.config(&keys))).assert_success();
     }
 }
+
+#[test]
+fn a_failed_add_leaves_nothing() {
+    // What is wrong is in the second family, so that the first one is set up by then.
+    let mappings = json!([{"hostPort": 8080, "containerPort": 80}]);
+    for (backend, wrong, told) in [
+        ("iptables", json!(["-d", "192.0.2.1"]), "unable to setup DNAT: "),
+        (
+            "nftables",
+            json!(["ip6", "saddr", "192.0.2.1"]),
+            "unable to set up nftables rules for port mappings: ",
+        ),
+    ] {
+        let Some(lab) = Lab::new() else { return };
+        let keys = json!({"backend": backend, "conditionsV6": wrong});
+        let outcome = lab.run(lab.add("cid1", &keys, &mappings));
+        let error = outcome.assert_error(999);
+        assert!(error.msg.starts_with(told), "{error}");
+        assert_eq!(lab.leftovers(), [""; 0], "{backend}");
+        assert_eq!(lab.host.sysctl().read("net.ipv4.conf.br0.route_localnet").unwrap(), "0", "{backend}");
+    }
+}
+
+#[test]
+fn the_binary_says_what_it_supports() {
+    let mut plugin = std::process::Command::new(env!("CARGO_BIN_EXE_portmap"));
+    let output = plugin.env("CNI_COMMAND", "VERSION").stdin(std::process::Stdio::null()).output().unwrap();
+    let info: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        info["supportedVersions"],
+        json!(["0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"])
+    );
+}

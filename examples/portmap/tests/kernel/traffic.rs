@@ -7,7 +7,7 @@ use std::path::Path;
 use plugin_support::firewall::SystemTools;
 use serde_json::json;
 
-use super::lab::{BACKENDS, HOST, Lab, ask, serve};
+use super::lab::{BACKENDS, HOST, Lab, ask, feed, serve};
 
 /// Where a connection comes from, and to which of the host's addresses.
 fn ways(lab: &Lab) -> Vec<(&'static str, &plugin_support::testing::TestNetns, String)> {
@@ -212,12 +212,4 @@ fn set_rules(lab: &Lab, backend: &str, rules: &str) {
         "iptables" => feed(lab, "iptables-restore", &[], rules),
         _ => feed(lab, "nft", &["-f", "-"], &format!("delete table ip cni_hostport\n{rules}")),
     }
-}
-
-/// Runs a program on the host with this on stdin.
-fn feed(lab: &Lab, program: &str, args: &[&str], stdin: &str) {
-    use plugin_support::firewall::{Call, Tools as _};
-    let call = Call::new(program, args.iter().copied()).stdin(stdin);
-    let outcome = lab.host.run(|| lab.tools.run(&call)).unwrap().unwrap();
-    assert!(outcome.success, "{call}: {}\n{stdin}", outcome.stderr);
 }
