@@ -86,7 +86,7 @@ impl Error {
         Self { code: Some(code), details, ..Self::from(error) }
     }
 
-    /// Several errors as one: the code of the first, every message in the details. `None` when there is none.
+    /// Several errors as one: the first code that any of them has, every message in the details. `None` when there is none.
     pub fn all(errors: impl IntoIterator<Item = Self>) -> Option<Self> {
         let mut errors: Vec<_> = errors.into_iter().collect();
         match errors.len() {
@@ -141,7 +141,8 @@ impl Error {
             Cause::Many(errors) => {
                 let objects: Vec<_> = errors.iter().map(|error| error.to_object_with(coded)).collect();
                 let details: Vec<_> = objects.iter().map(ToString::to_string).collect();
-                let code = objects.first().map_or(ErrorCode::INTERNAL, ErrorObject::code);
+                let said = |code: &ErrorCode| code.value() != 0 && *code != ErrorCode::INTERNAL;
+                let code = objects.iter().map(ErrorObject::code).find(said).unwrap_or(ErrorCode::INTERNAL);
                 ErrorObject::new(code, format!("{} errors", errors.len())).with_details(details.join("\n"))
             }
         };

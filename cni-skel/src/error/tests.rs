@@ -83,6 +83,14 @@ fn several_errors_are_one_with_every_message() {
         Error::all([Error::new(ErrorCode::new(101), "first"), Error::message("second")]).unwrap().to_object();
     assert_eq!(object.code(), ErrorCode::new(101));
     assert!(object.details.contains("first") && object.details.contains("second"), "{object}");
+    let codes = |errors: [Error; 3]| Error::all(errors).unwrap().to_object().code();
+    let coded = |code| Error::new(ErrorCode::new(code), "coded");
+    assert_eq!(
+        codes([Error::message("plain"), coded(101), coded(102)]),
+        ErrorCode::new(101),
+        "the first that says one"
+    );
+    assert_eq!(codes([Error::message("a"), Error::message("b"), Error::message("c")]), ErrorCode::INTERNAL);
 }
 
 #[test]
