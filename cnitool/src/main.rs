@@ -1,2 +1,27 @@
-//! The command line over libcni.
-fn main() {}
+//! The command line over `libcni`: runs network configurations as Go's `cnitool` does, and tells what happened.
+//!
+//! | module | what it decides |
+//! | --- | --- |
+//! | `cli` | what can be typed |
+//! | `env` | what was meant: flags over environment over defaults |
+//! | `netns` | the container ID of a network namespace |
+//! | `cmd` | what each subcommand does |
+//! | `output` | every text that a user sees |
+
+mod cli;
+mod cmd;
+mod env;
+mod failure;
+mod netns;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+fn main() -> ExitCode {
+    match cli::Cli::try_parse() {
+        Ok(cli) => cmd::run(cli),
+        Err(error) => output::clap(&error),
+    }
+}

@@ -1,0 +1,102 @@
+//! What can be typed: subcommands, arguments and flags, as they come.
+//!
+//! Nothing is looked up or checked here beyond its form; `env` makes of it what was meant.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::output::help;
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "cnitool",
+    version,
+    long_version = help::VERSION,
+    about = help::ABOUT,
+    after_help = help::ROOT,
+    arg_required_else_help = true,
+    subcommand_value_name = "COMMAND"
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The flags of every subcommand.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Options of every command")]
+pub(crate) struct Common {
+    /// Network configurations [env: NETCONFPATH] [default: /etc/cni/net.d]
+    #[arg(long, value_name = "DIR", global = true)]
+    pub(crate) conf_dir: Option<PathBuf>,
+    /// Where plugins are, separated by ':' [env: CNI_PATH] [default: /opt/cni/bin]
+    #[arg(long, value_name = "DIRS", global = true)]
+    pub(crate) plugin_path: Option<OsString>,
+    /// Results and locks [env: CNI_CACHE_DIR] [default: /var/lib/cni]
+    #[arg(long, value_name = "DIR", global = true)]
+    pub(crate) cache_dir: Option<PathBuf>,
+    /// The interface inside the container [env: CNI_IFNAME] [default: eth0]
+    #[arg(short, long, value_name = "NAME", global = true)]
+    pub(crate) ifname: Option<String>,
+    /// Print JSON: one document on stdout, one object a line on stderr
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+// Each subcommand's arguments are only built when it is the one: it saves a good part of the start-up.
+#[derive(Debug, Subcommand)]
+#[command(defer = true)]
+pub(crate) enum Command {
+    /// Attach a network namespace to a network, and print the result
+    #[command(after_help = help::ADD)]
+    Add(Add),
+    /// Verify that an attachment is still as ADD made it
+    #[command(after_help = help::CHECK)]
+    Check(Target),
+    /// Detach a network namespace from a network
+    #[command(after_help = help::DEL)]
+    Del(Target),
+    /// Ask the plugins of a network whether ADD could succeed
+    #[command(after_help = help::STATUS)]
+    Status(Status),
+}
+
+/// A network, and a network namespace that is, or is to be, attached to it.
+#[derive(Debug, Args)]
+pub(crate) struct Target {
+    /// The network's name, as its configuration has it
+    #[arg(value_name = "NET")]
+    pub(crate) network: String,
+    /// The path of the network namespace, such as /run/netns/blue
+    #[arg(value_name = "NETNS")]
+    pub(crate) netns: OsString,
+    /// Pairs for the plugins, as KEY=VALUE;KEY=VALUE [env: CNI_ARGS]
+    #[arg(long, value_name = "PAIRS")]
+    pub(crate) args: Option<OsString>,
+    /// Values for plugins that declare the capability, as a JSON object [env: CAP_ARGS]
+    #[arg(long, value_name = "JSON")]
+    pub(crate) cap_args: Option<OsString>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Add {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    /// If a plugin fails, run DEL at once, so that nothing is left behind
+    #[arg(long)]
+    pub(crate) undo: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Status {
+    /// The network's name, as its configuration has it
+    #[arg(value_name = "NET")]
+    pub(crate) network: String,
+    /// Not looked at; Go's cnitool demands it
+    #[arg(value_name = "NETNS")]
+    pub(crate) netns: Option<OsString>,
+}

@@ -1,0 +1,91 @@
+//! The subcommands, one a file, and what they have in common.
+
+mod add;
+mod check;
+mod del;
+mod status;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use libcni::cni_types::ExtraKeys;
+use libcni::{Client, ClientBuilder, Network, Observer, ProcessExec, RuntimeConf, Warning};
+
+use crate::cli::{Cli, Command, Target};
+use crate::env::{self, Env, Settings};
+use crate::failure::Failure;
+use crate::output::Console;
+
+/// Runs the command that was typed.
+pub(crate) fn run(cli: Cli) -> ExitCode {
+    let env = Env::of_this_process();
+    let console = Console::new(cli.common.json, env);
+    let outcome = Settings::resolve(cli.common, env)
+        .map_err(Failure::from)
+        .and_then(|settings| dispatch(cli.command, &Context { settings, env, console }));
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => console.fail(&failure),
+    }
+}
+
+fn dispatch(command: Command, context: &Context<'_>) -> Result<(), Failure> {
+    match command {
+        Command::Add(args) => add::run(&args, context),
+        Command::Check(target) => check::run(&target, context),
+        Command::Del(target) => del::run(&target, context),
+        Command::Status(args) => status::run(&args, context),
+    }
+}
+
+/// What every command is given.
+struct Context<'a> {
+    settings: Settings,
+    env: Env<'a>,
+    console: Console,
+}
+
+impl Context<'_> {
+    fn network(&self, name: &str) -> Result<Network, Failure> {
+        Ok(Network::load(&self.settings.conf_dir, name)?)
+    }
+
+    fn runtime_conf(&self, target: &Target) -> Result<RuntimeConf, Failure> {
+        Ok(env::runtime_conf(target, &self.settings, self.env)?)
+    }
+
+    fn client(&self) -> Client {
+        self.client_builder().build()
+    }
+
+    fn client_builder(&self) -> ClientBuilder {
+        Client::builder()
+            .plugin_dirs(&self.settings.plugin_dirs)
+            .cache_dir(&self.settings.cache_dir)
+            // In the process group of this program, so that Ctrl-C stops plugins, too. There is no time limit.
+            .exec(Arc::new(ProcessExec::for_delegates()))
+            .observer(Arc::new(Watcher { console: self.console }))
+    }
+}
+
+/// The capabilities that are offered and that no plugin declares, so that they have no effect.
+fn unconsumed<'a>(offered: &'a ExtraKeys, network: &Network) -> Vec<&'a str> {
+    let is_declared = |capability: &str| {
+        network
+            .plugins()
+            .iter()
+            .any(|plugin| plugin.config().wanted_capabilities().any(|it| it == capability))
+    };
+    offered.iter().map(|(capability, _)| capability).filter(|capability| !is_declared(capability)).collect()
+}
+
+/// Looks on while plugins run.
+struct Watcher {
+    console: Console,
+}
+
+impl Observer for Watcher {
+    fn warning(&self, warning: &Warning) {
+        self.console.warn(warning);
+    }
+}

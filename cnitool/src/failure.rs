@@ -1,0 +1,78 @@
+//! Why a command did not do what was asked; the words for it are in `output`.
+
+use std::ffi::OsString;
+use std::io;
+
+use libcni::cni_types::{InvalidName, NetworkName};
+use libcni::{CacheError, LoadError};
+
+/// A command failed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The cache cannot tell what it was asked.
+    Cache(CacheError),
+    /// The network cannot be had.
+    Load(Box<LoadError>),
+    /// An operation failed.
+    Operation {
+        error: Box<libcni::Error>,
+        /// What can be done about it: a command line.
+        remedy: Option<Vec<String>>,
+    },
+    /// The answer could not be written.
+    Output(io::Error),
+    /// Something that was typed, or set in the environment, cannot be used; nothing was run.
+    Usage(Usage),
+}
+
+impl From<CacheError> for Failure {
+    fn from(error: CacheError) -> Self {
+        Self::Cache(error)
+    }
+}
+
+impl From<LoadError> for Failure {
+    fn from(error: LoadError) -> Self {
+        Self::Load(Box::new(error))
+    }
+}
+
+impl From<libcni::Error> for Failure {
+    fn from(error: libcni::Error) -> Self {
+        Self::Operation { error: Box::new(error), remedy: None }
+    }
+}
+
+impl From<Usage> for Failure {
+    fn from(usage: Usage) -> Self {
+        Self::Usage(usage)
+    }
+}
+
+/// A value that cannot be used, and where it came from.
+#[derive(Debug)]
+pub(crate) struct Usage {
+    /// The flag, variable or argument.
+    pub(crate) origin: &'static str,
+    pub(crate) fault: Fault,
+}
+
+/// What is wrong with a value.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// The target is attached to the network already.
+    Attached {
+        network: NetworkName,
+    },
+    /// No JSON object.
+    Capabilities(serde_json::Error),
+    /// Nothing at all.
+    Empty,
+    /// It breaks the rule of its kind.
+    Name(InvalidName),
+    NotUtf8(OsString),
+    /// A segment that is no pair.
+    Pair(String),
+    /// A relative path, and the working directory cannot be told.
+    WorkingDir(io::Error),
+}

@@ -1,0 +1,122 @@
+//! The words for a command that failed.
+
+use std::error::Error;
+use std::fmt;
+
+use libcni::LoadError;
+use libcni::cni_types::{ErrorCode, ErrorObject};
+use serde::Serialize;
+
+use crate::failure::{Failure, Fault, Usage};
+
+/// What failed and why, on one line.
+pub(super) fn text(failure: &Failure) -> String {
+    match failure {
+        Failure::Cache(error) => with_causes(error),
+        Failure::Load(error) => with_causes(&**error),
+        Failure::Operation { error, .. } => with_causes(&**error),
+        Failure::Output(error) => format!("cannot write to stdout: {error}"),
+        Failure::Usage(usage) => usage.to_string(),
+    }
+}
+
+/// What can be done about it.
+pub(super) fn remedy(failure: &Failure) -> Option<String> {
+    let Failure::Operation { remedy: Some(command), .. } = failure else { return None };
+    Some(format!("what the plugins set up is still there; to remove it: {}", command_line(command)))
+}
+
+/// A failure as a line of JSON: the error object of the protocol, with what kind of line it is.
+#[derive(Serialize)]
+pub(super) struct Event {
+    event: &'static str,
+    code: ErrorCode,
+    msg: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    details: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remedy: Option<Vec<String>>,
+}
+
+pub(super) fn event(failure: &Failure) -> Event {
+    let (details, remedy) = match failure {
+        Failure::Operation { error, remedy } => (ErrorObject::from(&**error).details, remedy.clone()),
+        _ => (String::new(), None),
+    };
+    Event { event: "error", code: code(failure), msg: text(failure), details, remedy }
+}
+
+fn code(failure: &Failure) -> ErrorCode {
+    match failure {
+        Failure::Cache(_) | Failure::Output(_) => ErrorCode::IO_FAILURE,
+        Failure::Load(error) => match &**error {
+            LoadError::Dir { .. } => ErrorCode::IO_FAILURE,
+            LoadError::Faulty { skipped } => {
+                skipped.problems().first().map_or(ErrorCode::INVALID_NETWORK_CONFIG, |problem| problem.code())
+            }
+            _ => ErrorCode::INVALID_NETWORK_CONFIG,
+        },
+        Failure::Operation { error, .. } => error.code(),
+        Failure::Usage(_) => ErrorCode::INVALID_ENVIRONMENT,
+    }
+}
+
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.origin)?;
+        match &self.fault {
+            Fault::Attached { network } => {
+                write!(
+                    f,
+                    "the network namespace is attached to network {:?} already, and undoing would detach it",
+                    network.as_str()
+                )
+            }
+            Fault::Capabilities(error) => {
+                write!(
+                    f,
+                    "expected a JSON object of capabilities, such as {{\"mac\":\"02:00:00:00:00:01\"}}: {error}"
+                )
+            }
+            Fault::Empty => f.write_str("must not be empty"),
+            Fault::Name(error) => error.fmt(f),
+            Fault::NotUtf8(value) => write!(f, "{value:?} is not UTF-8"),
+            Fault::Pair(pair) => write!(f, "invalid pair {pair:?}, expected KEY=VALUE"),
+            Fault::WorkingDir(error) => write!(f, "cannot tell what it is relative to: {error}"),
+        }
+    }
+}
+
+/// An error and its causes on one line.
+pub(super) fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}
+
+/// A command as it can be pasted into a shell.
+fn command_line(words: &[String]) -> String {
+    let is_plain = |word: &str| {
+        !word.is_empty()
+            && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-:=@%+,".contains(&byte))
+    };
+    let quote = |word: &String| {
+        if is_plain(word) { word.clone() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    };
+    words.iter().map(quote).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::command_line;
+
+    #[test]
+    fn a_command_can_be_pasted() {
+        let words = ["cnitool", "del", "n1", "/run/netns/a b'c", ""].map(str::to_owned);
+        assert_eq!(command_line(&words), r"cnitool del n1 '/run/netns/a b'\''c' ''");
+    }
+}

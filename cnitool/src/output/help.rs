@@ -1,0 +1,62 @@
+//! The texts of `--help` that are more than a line: what for, and examples.
+
+pub(crate) const ABOUT: &str = "Run CNI network configurations: attach network namespaces to networks, check and \
+                                detach them,\nand see what plugins do.";
+
+pub(crate) const ROOT: &str = "\
+Examples:
+  A network namespace, attached to a network and detached again:
+    ip netns add blue
+    cnitool add pod-network /run/netns/blue
+    cnitool check pod-network /run/netns/blue
+    cnitool del pod-network /run/netns/blue
+
+Flags win over the environment, which wins over the defaults. The exit status is 0 if all went well, 1 if
+something failed, and 2 if the command line or a variable cannot be used, so that nothing was run.";
+
+pub(crate) const ADD: &str = "\
+Examples:
+  cnitool add pod-network /run/netns/blue
+  cnitool add pod-network /run/netns/blue --ifname eth1
+  cnitool add pod-network /run/netns/blue --args 'IgnoreUnknown=1;K8S_POD_NAME=web'
+  cnitool add pod-network /run/netns/blue \\
+      --cap-args '{\"portMappings\":[{\"hostPort\":8080,\"containerPort\":80,\"protocol\":\"tcp\"}]}'
+
+The container ID is cnitool- and the start of the SHA-512 of the absolute path of NETNS, as in Go's cnitool.
+If a plugin fails, what the plugins before it made stays for you to look at; 'cnitool del' removes it.";
+
+pub(crate) const CHECK: &str = "\
+Examples:
+  cnitool check pod-network /run/netns/blue
+  cnitool check pod-network /run/netns/blue --ifname eth1
+
+Give the same NETNS, --ifname, --args and --cap-args as to 'add'. CHECK exists from version 0.4.0 on.";
+
+pub(crate) const DEL: &str = "\
+Examples:
+  cnitool del pod-network /run/netns/blue
+  cnitool del pod-network /run/netns/blue --ifname eth1
+
+Give the same NETNS, --ifname, --args and --cap-args as to 'add'. The network namespace may be gone already,
+and an attachment that is not there is no error.";
+
+pub(crate) const STATUS: &str = "\
+Examples:
+  cnitool status pod-network && echo ready
+
+STATUS exists from version 1.1.0 on; the plugins of older networks are not called, and count as ready.";
+
+/// What `--version` prints: the program's version, and the spec's.
+pub(crate) const VERSION: &str =
+    concat!(env!("CARGO_PKG_VERSION"), "\nCNI spec 0.1.0, 0.2.0, 0.3.0, 0.3.1, 0.4.0, 1.0.0, 1.1.0");
+
+#[cfg(test)]
+mod tests {
+    use libcni::cni_types::CniVersion;
+
+    #[test]
+    fn the_version_tells_every_spec_version() {
+        let spec = CniVersion::ALL.map(CniVersion::as_str).join(", ");
+        assert_eq!(super::VERSION, format!("{}\nCNI spec {spec}", env!("CARGO_PKG_VERSION")));
+    }
+}

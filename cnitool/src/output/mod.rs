@@ -1,0 +1,127 @@
+//! Everything that a user sees: reports on stdout, all else on stderr.
+//!
+//! Commands make values; the words for them, plain or as JSON, are here. Nothing else in the crate writes.
+
+mod error;
+pub(crate) mod help;
+mod operation;
+mod style;
+
+use std::fmt::Display;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::process::ExitCode;
+
+use serde::Serialize;
+use serde_json::ser::PrettyFormatter;
+
+pub(crate) use operation::{Done, Note, Unconsumed};
+pub(crate) use style::Style;
+
+use crate::env::Env;
+use crate::failure::Failure;
+
+/// The exit status of a command line that cannot be used; nothing was run.
+const USAGE: u8 = 2;
+
+/// What a command has found out, for stdout.
+pub(crate) trait Report {
+    /// For people; empty if silence says enough.
+    fn text(&self, style: Style) -> String;
+
+    /// One JSON document.
+    fn json(&self) -> String;
+}
+
+/// How to write.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Console {
+    json: bool,
+    no_color: bool,
+}
+
+impl Console {
+    pub(crate) fn new(json: bool, env: Env<'_>) -> Self {
+        Self { json, no_color: env.no_color() }
+    }
+
+    /// Writes a report on stdout.
+    pub(crate) fn show(self, report: &impl Report) -> Result<(), Failure> {
+        let mut stdout = io::stdout().lock();
+        let mut text = if self.json { report.json() } else { report.text(self.style(stdout.is_terminal())) };
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(Failure::Output)
+    }
+
+    /// Tells of something that is odd, but stops nothing.
+    pub(crate) fn warn(self, warning: impl Display) {
+        self.tell("warning", Style::yellow, &warning);
+    }
+
+    /// Tells what one might not expect.
+    pub(crate) fn note(self, note: &Note<'_>) {
+        self.tell("note", Style::bold, note);
+    }
+
+    /// Tells why a command failed, and with which status to end.
+    pub(crate) fn fail(self, failure: &Failure) -> ExitCode {
+        match failure {
+            // Whoever reads has read enough.
+            Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+            _ if self.json => self.stderr(&json_line(&error::event(failure))),
+            _ => {
+                self.tell("error", Style::red, &error::text(failure));
+                if let Some(remedy) = error::remedy(failure) {
+                    self.tell("hint", Style::bold, &remedy);
+                }
+            }
+        }
+        if matches!(failure, Failure::Usage(_)) { USAGE.into() } else { ExitCode::FAILURE }
+    }
+
+    fn tell(self, what: &'static str, paint: fn(Style, &str) -> String, message: &dyn Display) {
+        if self.json {
+            return self.stderr(&json_line(&Message { event: what, message: message.to_string() }));
+        }
+        let style = self.style(io::stderr().is_terminal());
+        self.stderr(&format!("{} {message}\n", paint(style, &format!("{what}:"))));
+    }
+
+    /// Nobody can be told that stderr is closed.
+    fn stderr(self, text: &str) {
+        let _ = io::stderr().lock().write_all(text.as_bytes());
+    }
+
+    fn style(self, is_terminal: bool) -> Style {
+        Style::new(is_terminal && !self.no_color)
+    }
+}
+
+/// A line on stderr, as JSON.
+#[derive(Serialize)]
+struct Message {
+    event: &'static str,
+    message: String,
+}
+
+/// What clap has to say: help and versions on stdout, errors on stderr.
+pub(crate) fn clap(error: &clap::Error) -> ExitCode {
+    let _ = error.print();
+    if error.use_stderr() { USAGE.into() } else { ExitCode::SUCCESS }
+}
+
+/// A document, indented as plugins print theirs.
+fn pretty(value: &impl Serialize) -> String {
+    let mut json = Vec::new();
+    let formatter = PrettyFormatter::with_indent(b"    ");
+    let written = value.serialize(&mut serde_json::Serializer::with_formatter(&mut json, formatter));
+    // What is shown has text for keys, and JSON is UTF-8.
+    written.ok().and_then(|()| String::from_utf8(json).ok()).unwrap_or_default()
+}
+
+fn json_line(value: &impl Serialize) -> String {
+    let mut line = serde_json::to_string(value).unwrap_or_default();
+    line.push('\n');
+    line
+}

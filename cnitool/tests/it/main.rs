@@ -1,0 +1,7 @@
+//! The program as a user has it: what it prints, what it runs, how it ends. Plugins are shell scripts, and everything lies
+//! in temporary directories, so that nothing needs root.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod operations;
+mod support;
