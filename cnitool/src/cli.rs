@@ -60,6 +60,9 @@ pub(crate) enum Command {
     /// Detach a network namespace from a network
     #[command(after_help = help::DEL)]
     Del(Target),
+    /// Remove what belongs to none of the given attachments
+    #[command(after_help = help::GC)]
+    Gc(Gc),
     /// Ask the plugins of a network whether ADD could succeed
     #[command(after_help = help::STATUS)]
     Status(Status),
@@ -89,6 +92,16 @@ pub(crate) struct Add {
     /// If a plugin fails, run DEL at once, so that nothing is left behind
     #[arg(long)]
     pub(crate) undo: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Gc {
+    /// The network's name, as its configuration has it
+    #[arg(value_name = "NET")]
+    pub(crate) network: String,
+    /// The attachments to keep; without an interface, all of the network namespace
+    #[arg(value_name = "NETNS[:IFNAME]")]
+    pub(crate) valid: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]

@@ -20,7 +20,8 @@ const CAP_ARGS: &str = "CAP_ARGS";
 const CACHE_DIR: &str = "CNI_CACHE_DIR";
 const NO_COLOR: &str = "NO_COLOR";
 
-const DEFAULT_IFNAME: &str = "eth0";
+/// The interface that is meant when nobody says which.
+pub(crate) const DEFAULT_IFNAME: &str = "eth0";
 
 /// Where variables come from; tests give others.
 #[derive(Clone, Copy)]
@@ -114,8 +115,34 @@ pub(crate) fn runtime_conf(target: &Target, settings: &Settings, env: Env<'_>) -
     Ok(rt.with_netns(netns).with_args(args).with_capability_args(capability_args))
 }
 
+/// An attachment that GC is to leave alone.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Valid {
+    pub(crate) container_id: String,
+    /// None means every interface of the container.
+    pub(crate) ifname: Option<InterfaceName>,
+}
+
+/// What texts like `/run/netns/blue:eth1` name. The container ID is that of the path alone.
+pub(crate) fn valid(texts: &[OsString], settings: &Settings, env: Env<'_>) -> Result<Vec<Valid>, Usage> {
+    let by_default = if texts.is_empty() { None } else { settings.ifname()? };
+    let valid = |text: &OsString| {
+        let given = Given { origin: "NETNS[:IFNAME]", value: text.clone() };
+        let (netns, ifname) = match given.text()?.rsplit_once(':') {
+            // A network namespace that is there must not be taken for another one: it would lose what it has.
+            Some((netns, ifname)) if !ifname.contains('/') && !Path::new(text).exists() => {
+                let ifname = InterfaceName::new(ifname).map_err(|fault| given.is(Fault::Name(fault)))?;
+                (OsStr::new(netns), Some(ifname))
+            }
+            _ => (text.as_os_str(), by_default.clone()),
+        };
+        Ok(Valid { container_id: netns::container_id(&absolute_netns(netns, env)?), ifname })
+    };
+    texts.iter().map(valid).collect()
+}
+
 /// The absolute path of a network namespace.
-pub(crate) fn absolute_netns(netns: &OsStr, env: Env<'_>) -> Result<String, Usage> {
+fn absolute_netns(netns: &OsStr, env: Env<'_>) -> Result<String, Usage> {
     let given = Given { origin: "NETNS", value: netns.to_owned() };
     let path = given.text()?;
     if path.is_empty() {

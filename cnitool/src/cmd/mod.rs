@@ -3,6 +3,7 @@
 mod add;
 mod check;
 mod del;
+mod gc;
 mod status;
 
 use std::process::ExitCode;
@@ -34,6 +35,7 @@ fn dispatch(command: Command, context: &Context<'_>) -> Result<(), Failure> {
         Command::Add(args) => add::run(&args, context),
         Command::Check(target) => check::run(&target, context),
         Command::Del(target) => del::run(&target, context),
+        Command::Gc(args) => gc::run(&args, context),
         Command::Status(args) => status::run(&args, context),
     }
 }

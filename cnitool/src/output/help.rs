@@ -40,6 +40,18 @@ Examples:
 Give the same NETNS, --ifname, --args and --cap-args as to 'add'. The network namespace may be gone already,
 and an attachment that is not there is no error.";
 
+pub(crate) const GC: &str = "\
+Examples:
+  Everything that is left over, but for two network namespaces:
+    cnitool gc pod-network /run/netns/blue /run/netns/green
+  The same, but of 'green' only eth1 stays:
+    cnitool gc pod-network /run/netns/blue /run/netns/green:eth1
+  Everything goes:
+    cnitool gc pod-network
+
+Cached attachments that are not named get their DEL; then, from version 1.1.0 on, each plugin is told what is
+valid. 'cnitool attachments' shows what there is.";
+
 pub(crate) const STATUS: &str = "\
 Examples:
   cnitool status pod-network && echo ready

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use serde::Serialize;
 use serde_json::ser::PrettyFormatter;
 
-pub(crate) use operation::{Done, Note, Unconsumed};
+pub(crate) use operation::{Collected, Done, Note, Unconsumed};
 pub(crate) use style::Style;
 
 use crate::env::Env;

@@ -50,6 +50,33 @@ impl Report for Done<'_> {
     }
 }
 
+/// What GC did.
+#[derive(Debug)]
+pub(crate) struct Collected<'a> {
+    pub(crate) network: &'a Network,
+    pub(crate) valid: &'a [Attachment],
+    pub(crate) deleted: &'a [Attachment],
+}
+
+impl Report for Collected<'_> {
+    fn text(&self, _: Style) -> String {
+        let line = |gone: &Attachment| format!("deleted {} {}\n", gone.container_id, gone.ifname);
+        self.deleted.iter().map(line).collect()
+    }
+
+    fn json(&self) -> String {
+        #[derive(Serialize)]
+        struct Json<'a> {
+            #[serde(flatten)]
+            done: Done<'a>,
+            valid: &'a [Attachment],
+            deleted: &'a [Attachment],
+        }
+        let done = Done::of_network(Command::Gc, self.network);
+        pretty(&Json { done, valid: self.valid, deleted: self.deleted })
+    }
+}
+
 /// Why less was done than one might think.
 #[derive(Debug)]
 pub(crate) enum Note<'a> {
