@@ -85,6 +85,25 @@ impl Firewall<'_> {
     }
 }
 
+/// The backend for when none is asked for: iptables if it can read its tables of these families, else nftables if that
+/// works. Go's plugin asks no more than whether there is an `iptables`, which may be one that refuses tables that
+/// someone has put rules of nftables in.
+///
+/// # Errors
+///
+/// When neither works; the text says why not.
+pub(crate) fn choose(tools: &dyn Tools, families: &[Family]) -> plugin_support::Result<Backend> {
+    let Err(of_iptables) = families.iter().try_for_each(|family| iptables::works(tools, *family)) else {
+        return Ok(Backend::Iptables);
+    };
+    let Err(of_nftables) = Backend::Nftables.check(tools) else { return Ok(Backend::Nftables) };
+    let [of_iptables, of_nftables] =
+        [of_iptables, of_nftables].map(|error| Error::from(error).to_object().msg);
+    Err(plugin_support::Error::NoBackend {
+        probed: format!("iptables: {of_iptables}; nftables: {of_nftables}"),
+    })
+}
+
 /// All results, or all errors as one.
 pub(crate) fn all<T>(results: impl Iterator<Item = Result<T>>) -> Result<Vec<T>> {
     let (mut good, mut bad) = (Vec::new(), Vec::new());

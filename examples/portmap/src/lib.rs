@@ -106,7 +106,7 @@ impl Plugin for Portmap {
         };
         let backend = match settings.backend.or(recorded) {
             Some(backend) => backend,
-            None => Backend::detect(&*self.tools)?,
+            None => firewall::choose(&*self.tools, &families_of(&forwardings))?,
         };
         self.by(backend).check(&owner, &forwardings)
     }
@@ -116,7 +116,7 @@ impl Plugin for Portmap {
         let can_work = || -> plugin_support::Result<()> {
             match settings.backend {
                 Some(backend) => backend.check(&*self.tools)?,
-                None => Backend::detect(&*self.tools).map(drop)?,
+                None => firewall::choose(&*self.tools, &FAMILIES[..1]).map(drop)?,
             }
             atomic::check_writable(req.config().data_dir())
         };
@@ -150,7 +150,7 @@ impl Portmap {
     ) -> Result<()> {
         let backend = match settings.backend {
             Some(backend) => backend,
-            None => Backend::detect(&*self.tools)?,
+            None => firewall::choose(&*self.tools, &families_of(forwardings))?,
         };
         let _lock = store.lock()?;
         let others = store.others(&owner.container_id, &owner.ifname)?;
@@ -250,10 +250,10 @@ impl Portmap {
             }
         }
         // What does not work here was not used by ADD; unless nothing works, and then nobody can tell.
-        match Error::all(failures) {
-            Some(error) if !any_works => Err(error.context("no firewall is usable")),
-            _ => Ok(ports),
+        if !any_works && let Some(error) = Error::all(failures) {
+            return Err(error.context("no firewall is usable"));
         }
+        Ok(ports)
     }
 
     /// Removes what belongs to no valid attachment of a network.
@@ -324,6 +324,10 @@ impl Record {
             .filter(|family| self.addresses.iter().any(|address| family_of(*address) == *family))
             .collect()
     }
+}
+
+fn families_of(forwardings: &[Forwarding]) -> Vec<Family> {
+    forwardings.iter().map(|forwarding| forwarding.family).collect()
 }
 
 /// The addresses of these interfaces that are in a network.

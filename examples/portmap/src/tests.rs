@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 use super::*;
 
-const WORKS: &str = "iptables --wait=60 --table nat --list-rules POSTROUTING";
 const SAVE: &str = "iptables-save --table nat";
 const SAVE6: &str = "ip6tables-save --table nat";
 const RESTORE: &str = "iptables-restore --noflush --wait=60";
@@ -100,7 +99,7 @@ fn udp() -> Value {
 
 /// The calls of an ADD that finds this table.
 fn adding(saved: &str) -> ScriptedTools {
-    ScriptedTools::new().success(WORKS, "").success(SAVE, saved).success(RESTORE, "")
+    ScriptedTools::new().success(SAVE, saved).success(SAVE, saved).success(RESTORE, "")
 }
 
 #[test]
@@ -271,7 +270,8 @@ fn a_failed_add_leaves_nothing() {
     let prev_result =
         json!({"cniVersion": "1.1.0", "ips": [{"address": "10.2.0.2/24"}, {"address": "fd00::2/64"}]});
     let tools = ScriptedTools::new()
-        .success(WORKS, "")
+        .success(SAVE, "*nat\nCOMMIT\n")
+        .success(SAVE6, "*nat\nCOMMIT\n")
         .success(SAVE, "*nat\nCOMMIT\n")
         .success(RESTORE, "")
         .success(SAVE6, "*nat\nCOMMIT\n")
@@ -284,7 +284,7 @@ fn a_failed_add_leaves_nothing() {
     let outcome = host.call(tools, add);
     let error = outcome.assert_error(999);
     assert!(error.msg.starts_with("unable to setup DNAT: failed to run ip6tables-restore"), "{error}");
-    assert!(host.tools.stdins()[7].contains("-X CNI-DN-a639b378b178d07a2cef8"));
+    assert!(host.tools.stdins()[8].contains("-X CNI-DN-a639b378b178d07a2cef8"));
     assert_eq!((host.records(), host.route_localnet()), (vec![], "0".to_owned()));
 }
 
@@ -303,7 +303,7 @@ fn an_add_that_cannot_route_localhost_leaves_nothing() {
 #[test]
 fn a_clash_is_told_and_changes_nothing() {
     let mut host = Host::new();
-    let tools = ScriptedTools::new().success(WORKS, "").success(SAVE, BY_GO).success(SAVE, BY_GO);
+    let tools = ScriptedTools::new().success(SAVE, BY_GO).success(SAVE, BY_GO).success(SAVE, BY_GO);
     let outcome = host.call(tools, host.add("cid2").capability("portMappings", tcp()));
     assert_eq!(
         outcome.assert_error(PORT_TAKEN.value()).msg,
@@ -344,7 +344,18 @@ fn c73_flows_that_cannot_be_forgotten_are_no_failure() {
 fn c76_nft_is_used_where_there_is_no_iptables() {
     let mut host = Host::new();
     let tools = ScriptedTools::new()
-        .missing("iptables")
+        .missing("iptables-save")
+        .success("nft list tables", "")
+        .failure(LIST, NO_TABLE)
+        .success(RUN, "");
+    host.call(tools, host.add("cid1").capability("portMappings", tcp())).assert_success();
+}
+
+#[test]
+fn c76_nft_is_used_where_iptables_cannot_read_its_table() {
+    let mut host = Host::new();
+    let tools = ScriptedTools::new()
+        .success(SAVE, "# Table `nat' is incompatible, use 'nft' tool.\n")
         .success("nft list tables", "")
         .failure(LIST, NO_TABLE)
         .success(RUN, "");
@@ -363,7 +374,7 @@ fn c76_an_explicit_backend_is_not_probed() {
 #[test]
 fn c76_without_any_tool_the_error_says_what_was_probed() {
     let mut host = Host::new();
-    let tools = ScriptedTools::new().missing("iptables").missing("nft");
+    let tools = ScriptedTools::new().missing("iptables-save").missing("nft");
     let outcome = host.call(tools, host.add("cid1").capability("portMappings", tcp()));
     let error = outcome.assert_error(999);
     assert!(error.msg.contains("iptables: ") && error.msg.contains("nftables: "), "{error}");
@@ -375,17 +386,17 @@ fn status_says_whether_add_could_work() {
     let mut host = Host::new();
     let status = |host: &Host, keys: Value| Invocation::status().config(host.config_with(keys));
     let invocation = status(&host, json!({}));
-    host.call(ScriptedTools::new().success(WORKS, ""), invocation).assert_success();
+    host.call(ScriptedTools::new().success(SAVE, ""), invocation).assert_success();
 
     let invocation = status(&host, json!({}));
-    let outcome = host.call(ScriptedTools::new().missing("iptables").missing("nft"), invocation);
+    let outcome = host.call(ScriptedTools::new().missing("iptables-save").missing("nft"), invocation);
     assert!(outcome.assert_error(50).msg.starts_with("no port can be forwarded: no usable firewall: "));
 
     let invocation = status(&host, json!({"backend": "nftables"}));
     host.call(ScriptedTools::new().missing("nft"), invocation).assert_error(50);
 
     let invocation = status(&host, json!({"dataDir": "/proc/self/none"}));
-    host.call(ScriptedTools::new().success(WORKS, ""), invocation).assert_error(50);
+    host.call(ScriptedTools::new().success(SAVE, ""), invocation).assert_error(50);
 }
 
 #[test]

@@ -44,6 +44,11 @@ const ROUNDS: usize = 10;
 /// What to do, and the UDP ports that lead nowhere afterwards.
 type Plan = (Change, Vec<u16>);
 
+/// Whether the programs can read the table.
+pub(crate) fn works(tools: &dyn Tools, family: Family) -> plugin_support::Result<()> {
+    Iptables::new(tools, family).table(NAT).map(drop)
+}
+
 /// Sets up a container's rules, in place of what is there of it.
 ///
 /// `others` are the addresses of its other interfaces. `refuse` may have something against the rules of other containers.
@@ -84,7 +89,22 @@ pub(crate) fn check(tools: &dyn Tools, owner: &Owner, forwarding: &Forwarding) -
 
 /// Removes containers' rules, and tells the UDP ports that lead nowhere now. There is one removal a container.
 pub(crate) fn remove(tools: &dyn Tools, family: Family, removals: &[Removal]) -> Result<Vec<u16>> {
-    transact(tools, family, |table| Ok(removal(table, removals)))
+    let iptables = Iptables::new(tools, family);
+    match iptables.table(NAT) {
+        // Someone has put rules of nftables into the table since: nothing can be set up in it, but what was can go.
+        Err(plugin_support::Error::Decode { .. }) => {
+            let mut chains = vec![DNAT.to_owned(), OLD_SNAT.to_owned()];
+            for Removal { network, container_id, .. } in removals {
+                chains.push(names::dnat_chain(network, container_id));
+                chains.push(names::old_snat_chain(network, container_id));
+            }
+            let chains: Vec<_> = chains.iter().map(String::as_str).collect();
+            let (change, ports) = removal(&iptables.chains(NAT, &chains)?, removals);
+            iptables.commit(&change)?;
+            Ok(ports)
+        }
+        table => transact_on(&iptables, table?, |table| Ok(removal(table, removals))),
+    }
 }
 
 /// Removes the rules of a network's containers that have no valid attachment, whoever made them, and what `removals` say.
@@ -114,7 +134,15 @@ pub(crate) fn collect(
 /// Reads the table, decides, and changes it. When the table is another one by then, it begins again.
 fn transact(tools: &dyn Tools, family: Family, plan: impl Fn(&Table) -> Result<Plan>) -> Result<Vec<u16>> {
     let iptables = Iptables::new(tools, family);
-    let mut table = iptables.table(NAT)?;
+    transact_on(&iptables, iptables.table(NAT)?, plan)
+}
+
+/// The same on a table that was read already.
+fn transact_on(
+    iptables: &Iptables<'_>,
+    mut table: Table,
+    plan: impl Fn(&Table) -> Result<Plan>,
+) -> Result<Vec<u16>> {
     for _ in 1..ROUNDS {
         let (change, ports) = plan(&table)?;
         let Err(error) = iptables.commit(&change) else { return Ok(ports) };

@@ -103,6 +103,34 @@ fn c76_with_nft_alone_everyone_is_reached() {
 }
 
 #[test]
+fn c76_where_the_table_is_not_for_iptables_everyone_is_reached() {
+    let Some(lab) = Lab::new() else { return };
+    feed(&lab, "nft", &["-f", "-"], NOT_FOR_IPTABLES);
+    reaches_everyone(&lab, &json!({}));
+}
+
+/// A table that iptables takes for its own and cannot read.
+const NOT_FOR_IPTABLES: &str = "
+add table ip nat
+add chain ip nat PREROUTING { type nat hook prerouting priority -100; }
+add set ip nat ports { type inet_service; flags interval; auto-merge; }
+add rule ip nat PREROUTING tcp dport @ports dnat to 10.0.0.1
+";
+
+#[test]
+fn c22_del_succeeds_in_a_table_that_is_no_longer_for_iptables() {
+    let mappings = json!([{"hostPort": 8080, "containerPort": 80}]);
+    for flush in ["flush ruleset", ""] {
+        let Some(lab) = Lab::new() else { return };
+        lab.run(lab.add("cid1", &json!({"backend": "iptables"}), &mappings)).assert_success();
+        feed(&lab, "nft", &["-f", "-"], &format!("{flush}{NOT_FOR_IPTABLES}"));
+        lab.run(lab.del("cid1", &json!({}))).assert_success();
+        assert!(!lab.host.command("nft", ["list", "ruleset"]).contains("CNI-DN-"), "{flush:?}");
+        assert_eq!(lab.leftovers(), [""; 0], "{flush:?}");
+    }
+}
+
+#[test]
 fn c72_masq_all_hides_everyone() {
     for backend in BACKENDS {
         let Some(lab) = Lab::new() else { return };

@@ -109,25 +109,49 @@ impl<'a> Iptables<'a> {
             .map_err(|reason| Error::Decode { attempt: format!("failed to run {call}"), reason })
     }
 
+    /// Reads some chains, one run of the program each: for a table that cannot be shown whole because others have put
+    /// into it what iptables does not know. A chain that there is not, or that is such a one, is left out.
+    ///
+    /// # Errors
+    ///
+    /// If the program is missing or fails otherwise.
+    pub fn chains(&self, table: &str, names: &[&str]) -> Result<Table> {
+        let mut found = Table::default();
+        for name in names {
+            let call = Call::new(self.tool(), [WAIT, "--table", table, "--list-rules", name]);
+            let outcome = self.tools.run(&call)?;
+            if outcome.success {
+                let rules = outcome.stdout.lines().filter_map(|line| line.strip_prefix("-A "));
+                // Each begins with the chain's name.
+                let rules = rules.map(|rule| words(rule).into_iter().skip(1).collect()).collect();
+                found.chains.push(Chain { name: (*name).to_owned(), rules });
+            } else if !["No chain", "is incompatible"].iter().any(|reason| outcome.stderr.contains(reason)) {
+                return Err(call.failure(&outcome));
+            }
+        }
+        Ok(found)
+    }
+
     /// Whether the program works here and may be used.
     ///
     /// # Errors
     ///
     /// Why not.
     pub(super) fn works(&self) -> Result<()> {
-        let tool = match self.family {
-            Family::V4 => "iptables",
-            Family::V6 => "ip6tables",
-        };
-        Call::new(tool, [WAIT, "--table", "nat", "--list-rules", "POSTROUTING"]).succeed(self.tools)?;
+        Call::new(self.tool(), [WAIT, "--table", "nat", "--list-rules", "POSTROUTING"])
+            .succeed(self.tools)?;
         Ok(())
     }
 
-    fn name(&self, suffix: &str) -> String {
+    fn tool(&self) -> &'static str {
         match self.family {
-            Family::V4 => format!("iptables-{suffix}"),
-            Family::V6 => format!("ip6tables-{suffix}"),
+            Family::V4 => "iptables",
+            Family::V6 => "ip6tables",
         }
+    }
+
+    fn name(&self, suffix: &str) -> String {
+        format!("{}-{suffix}", self.tool())
     }
 }
 

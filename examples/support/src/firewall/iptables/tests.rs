@@ -136,3 +136,18 @@ fn a_table_that_cannot_be_shown_whole_is_an_error() {
     );
     assert_eq!(iptables.table("nat").unwrap(), Table::default());
 }
+
+#[test]
+fn some_chains_are_read_where_the_table_is_not_for_iptables() {
+    let list = |chain: &str| format!("ip6tables --wait=60 --table nat --list-rules {chain}");
+    let tools = ScriptedTools::new()
+        .success(&list("CNI-X"), "-N CNI-X\n-A CNI-X -m comment --comment \"id: c 1\" -j CNI-Y\n")
+        .failure(&list("CNI-Y"), "ip6tables: No chain/target/match by that name.\n")
+        .failure(&list("OUTPUT"), "chain `OUTPUT' in table `nat' is incompatible, use 'nft' tool.\n")
+        .failure(&list("CNI-Z"), "Permission denied (you must be root)\n");
+    let iptables = Iptables::new(&tools, Family::V6);
+    let table = iptables.chains("nat", &["CNI-X", "CNI-Y", "OUTPUT"]).unwrap();
+    assert_eq!(table.chains.len(), 1);
+    assert_eq!(table.rules("CNI-X"), [rule(&["-m", "comment", "--comment", "id: c 1", "-j", "CNI-Y"])]);
+    assert!(iptables.chains("nat", &["CNI-Z"]).is_err());
+}
