@@ -13,11 +13,15 @@
 //!   that went in, or else the one told
 //! * `own bytes PATH`: a printed document in another order or with other escapes, laid out as Go does: indented by four
 //!   spaces, without final newline; what came with the input may stand in it as it came
-//! * `as the input has it PATH`: as `adds` or `gives`, for a value that stands in the input just like this; an address may be
-//!   spelt otherwise
+//! * `keeps the number PATH`: another text of what is the same number to Go, the one that stands in the input
+//! * `keeps the mapped address PATH`: an IPv4-mapped address or network where Go has the IPv4 one
+//! * `keeps the unknown key PATH`: a key that only we have, with the value that it has somewhere in the input
+//! * `as the input has it PATH`: another value, which stands somewhere in the input
 //! * `no counterpart`: the question cannot be put to our code
 //!
 //! `PATH` is a pattern with `*` over paths such as `ok.ips[0].address`.
+
+use std::net::IpAddr;
 
 use super::{case::Case, diff::Diff, glob, json::Json};
 
@@ -51,6 +55,12 @@ enum Kind {
     Says { path: String, saying: Vec<String> },
     /// Another value.
     Gives { path: String, value: Json },
+    /// A number in the input's words.
+    KeepsNumber { path: String },
+    /// An IPv4-mapped address.
+    KeepsMapped { path: String },
+    /// A key of the input.
+    KeepsKey { path: String },
     /// A value that stands in the input.
     AsInput { path: String },
     /// Nothing to ask.
@@ -123,6 +133,9 @@ impl Clause {
             ["adds", path, value] => Kind::Adds { path: path.to_owned(), value: Some(json(value)?) },
             ["drops", path] => Kind::Drops { path: path.to_owned() },
             ["gives", path, value] => Kind::Gives { path: path.to_owned(), value: json(value)? },
+            ["keeps", "the", "number", path] => Kind::KeepsNumber { path: path.to_owned() },
+            ["keeps", "the", "mapped", "address", path] => Kind::KeepsMapped { path: path.to_owned() },
+            ["keeps", "the", "unknown", "key", path] => Kind::KeepsKey { path: path.to_owned() },
             ["as", "the", "input", "has", "it", path] => Kind::AsInput { path: path.to_owned() },
             ["no", "counterpart"] => Kind::NoCounterpart,
             _ => return Err(format!("{text:?} is no clause")),
@@ -175,13 +188,46 @@ impl Clause {
             (Kind::Gives { path: want, value }, Diff::Changed { path, ours, .. }) => {
                 glob::matches(want, path) && ours == value
             }
-            (Kind::AsInput { path: want }, Diff::Changed { path, ours, .. } | Diff::Extra { path, ours }) => {
+            (Kind::KeepsNumber { path: want }, Diff::Changed { path, go: Json::Number(go), ours }) => {
+                let value = |text: &str| text.parse::<f64>().ok();
+                let same = matches!(ours, Json::Number(ours) if value(ours) == value(go));
                 glob::matches(want, path)
-                    && source.is_some_and(|source| source.any(&|part| same_but_for_spelling(part, ours)))
+                    && same
+                    && source.is_some_and(|source| source.any(&|part| part == ours))
+            }
+            (Kind::KeepsMapped { path: want }, Diff::Changed { path, go, ours }) => {
+                glob::matches(want, path)
+                    && ours
+                        .as_str()
+                        .and_then(unmapped)
+                        .is_some_and(|ours| go.as_str().and_then(address) == Some(ours))
+            }
+            (Kind::KeepsKey { path: want }, Diff::Extra { path, ours }) => {
+                let has = |(key, value): &(String, Json)| {
+                    path.strip_suffix(key.as_str()).is_some_and(|rest| rest.ends_with('.')) && value == ours
+                };
+                let in_object = |part: &Json| part.as_object().unwrap_or_default().iter().any(has);
+                glob::matches(want, path) && source.is_some_and(|source| source.any(&in_object))
+            }
+            (Kind::AsInput { path: want }, Diff::Changed { path, ours, .. }) => {
+                glob::matches(want, path) && source.is_some_and(|source| source.any(&|part| part == ours))
             }
             (Kind::NoCounterpart, Diff::NoCounterpart { .. }) => true,
             _ => false,
         }
+    }
+}
+
+/// The address of an address or a network.
+fn address(text: &str) -> Option<IpAddr> {
+    text.split('/').next()?.parse().ok()
+}
+
+/// The IPv4 address that an IPv4-mapped one stands for.
+fn unmapped(text: &str) -> Option<IpAddr> {
+    match address(text)? {
+        IpAddr::V6(address) => address.to_ipv4_mapped().map(IpAddr::V4),
+        IpAddr::V4(_) => None,
     }
 }
 
@@ -190,25 +236,6 @@ fn refusal(error: &Json, code: &Option<String>, saying: &[String], case: &Case) 
     error.field("text").is_some_and(|text| *text != Json::string(""))
         && code.as_ref().is_none_or(|code| error.field("code") == Some(&Json::number(code)))
         && says_all(&text, saying, case)
-}
-
-/// Whether two values are the same, or the same address or network in two spellings.
-fn same_but_for_spelling(a: &Json, b: &Json) -> bool {
-    let address = |value: &Json| {
-        let text = value.as_str()?;
-        let (address, prefix) = text.split_once('/').unwrap_or((text, ""));
-        Some((address.parse::<std::net::IpAddr>().ok()?, prefix.to_owned()))
-    };
-    match (a, b) {
-        (Json::Array(a), Json::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_but_for_spelling(a, b))
-        }
-        (Json::Object(a), Json::Object(b_fields)) => {
-            a.len() == b_fields.len()
-                && a.iter().all(|(key, a)| b.field(key).is_some_and(|b| same_but_for_spelling(a, b)))
-        }
-        _ => a == b || address(a).is_some_and(|a| address(b) == Some(a)),
-    }
 }
 
 /// Whether a JSON text is indented by four spaces and ends without newline. What stands in strings is left aside, and so is

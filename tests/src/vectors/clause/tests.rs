@@ -78,10 +78,37 @@ fn values_are_explained_at_their_path_alone() {
 }
 
 #[test]
-fn as_the_input_has_it_means_the_very_text() {
+fn as_the_input_has_it_means_the_very_value() {
     assert!(explained("as the input has it ok.mtu", r#"{"ok":{"mtu":1000}}"#, r#"{"ok":{"mtu":1e3}}"#));
-    assert!(explained("as the input has it *", r#"{"ok":{}}"#, r#"{"ok":{"x":{"y":[1]}}}"#));
     assert!(!explained("as the input has it *", r#"{"ok":{"mtu":1000}}"#, r#"{"ok":{"mtu":1E3}}"#));
+    assert!(!explained("as the input has it *", r#"{"ok":{}}"#, r#"{"ok":{"mtu":1e3}}"#));
+}
+
+#[test]
+fn a_kept_number_is_the_same_one_and_stands_in_the_input() {
+    let ours = r#"{"ok":{"mtu":1e3}}"#;
+    assert!(explained("keeps the number ok.*", r#"{"ok":{"mtu":1000}}"#, ours));
+    assert!(!explained("keeps the number ok.*", r#"{"ok":{"mtu":1001}}"#, ours));
+    assert!(!explained("keeps the number ok.*", r#"{"ok":{"mtu":"1000"}}"#, ours));
+    assert!(!explained("keeps the number ok.*", r#"{"ok":{"mtu":1000}}"#, r#"{"ok":{"mtu":1000.0}}"#));
+}
+
+#[test]
+fn a_kept_address_is_the_mapped_one() {
+    let go = r#"{"ok":"10.1.0.5/16"}"#;
+    assert!(explained("keeps the mapped address ok", go, r#"{"ok":"::ffff:10.1.0.5/112"}"#));
+    for ours in ["::ffff:10.1.0.6/112", "10.1.0.5/24", "2001:db8::5/64", "x"] {
+        assert!(!explained("keeps the mapped address ok", go, &format!(r#"{{"ok":"{ours}"}}"#)), "{ours}");
+    }
+}
+
+#[test]
+fn a_kept_key_has_its_value() {
+    assert!(explained("keeps the unknown key ok.*", r#"{"ok":{}}"#, r#"{"ok":{"x":{"y":[1]}}}"#));
+    assert!(explained("keeps the unknown key ok.*", r#"{"ok":{"a":{}}}"#, r#"{"ok":{"a":{"y":[1]}}}"#));
+    for ours in [r#"{"ok":{"x":{"y":[2]}}}"#, r#"{"ok":{"z":{"y":[1]}}}"#, r#"{"ok":{"yy":[1]}}"#] {
+        assert!(!explained("keeps the unknown key ok.*", r#"{"ok":{}}"#, ours), "{ours}");
+    }
 }
 
 #[test]
