@@ -66,6 +66,12 @@ pub(crate) enum Command {
     /// Ask the plugins of a network whether ADD could succeed
     #[command(after_help = help::STATUS)]
     Status(Status),
+    /// Show the networks, and the files that are not used and why
+    #[command(after_help = help::LIST)]
+    List,
+    /// Show what is attached, as the cache has it
+    #[command(after_help = help::ATTACHMENTS)]
+    Attachments(Attachments),
 }
 
 /// A network, and a network namespace that is, or is to be, attached to it.
@@ -112,4 +118,11 @@ pub(crate) struct Status {
     /// Not looked at; Go's cnitool demands it
     #[arg(value_name = "NETNS")]
     pub(crate) netns: Option<OsString>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Attachments {
+    /// Only those of this network
+    #[arg(value_name = "NET")]
+    pub(crate) network: Option<String>,
 }

@@ -1,9 +1,11 @@
 //! The subcommands, one a file, and what they have in common.
 
 mod add;
+mod attachments;
 mod check;
 mod del;
 mod gc;
+mod list;
 mod status;
 
 use std::process::ExitCode;
@@ -37,6 +39,8 @@ fn dispatch(command: Command, context: &Context<'_>) -> Result<(), Failure> {
         Command::Del(target) => del::run(&target, context),
         Command::Gc(args) => gc::run(&args, context),
         Command::Status(args) => status::run(&args, context),
+        Command::List => list::run(context),
+        Command::Attachments(args) => attachments::run(&args, context),
     }
 }
 

@@ -58,6 +58,23 @@ Examples:
 
 STATUS exists from version 1.1.0 on; the plugins of older networks are not called, and count as ready.";
 
+pub(crate) const LIST: &str = "\
+Examples:
+  cnitool list
+  cnitool list --conf-dir ./net.d
+  cnitool list --json | jq -r '.networks[].name'
+
+Files whose names end in .conflist come first, then .conf and .json; within each group the names decide. Of
+several files for one network the first counts.";
+
+pub(crate) const ATTACHMENTS: &str = "\
+Examples:
+  cnitool attachments
+  cnitool attachments pod-network
+  cnitool attachments --json | jq -r '.[] | select(.netnsGone) | .containerID'
+
+Those of other runtimes are shown, too, if they use the same cache directory.";
+
 /// What `--version` prints: the program's version, and the spec's.
 pub(crate) const VERSION: &str =
     concat!(env!("CARGO_PKG_VERSION"), "\nCNI spec 0.1.0, 0.2.0, 0.3.0, 0.3.1, 0.4.0, 1.0.0, 1.1.0");

@@ -2,10 +2,14 @@
 //!
 //! Commands make values; the words for them, plain or as JSON, are here. Nothing else in the crate writes.
 
+mod attachments;
 mod error;
 pub(crate) mod help;
+mod list;
 mod operation;
+mod problem;
 mod style;
+mod table;
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -14,6 +18,8 @@ use std::process::ExitCode;
 use serde::Serialize;
 use serde_json::ser::PrettyFormatter;
 
+pub(crate) use attachments::Attached;
+pub(crate) use list::{Listing, Unread};
 pub(crate) use operation::{Collected, Done, Note, Unconsumed};
 pub(crate) use style::Style;
 

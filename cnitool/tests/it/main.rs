@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod attachments;
 mod gc;
+mod list;
 mod operations;
 mod support;

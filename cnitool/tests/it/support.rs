@@ -13,12 +13,13 @@ pub(crate) struct Host {
     dir: TempDir,
 }
 
-/// What a plugin of a [`Host`] does: it notes the call and what it read, prints what it was told to, and ends.
+/// What a plugin of a [`Host`] does: it notes the call and what it read, does and prints what it was told to, and ends.
 const PLUGIN: &str = r#"#!/bin/sh
 told=@ROOT@told/@NAME@.$CNI_COMMAND
 cat >"$told.stdin"
 env >"$told.env"
 echo "$CNI_COMMAND @NAME@${CNI_IFNAME:+ $CNI_IFNAME}" >>@ROOT@calls
+[ -f "$told.sh" ] && . "$told.sh"
 [ -f "$told.stderr" ] && cat "$told.stderr" >&2
 [ -f "$told.stdout" ] && cat "$told.stdout"
 [ -f "$told.exit" ] && exit "$(cat "$told.exit")"
