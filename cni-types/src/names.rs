@@ -232,7 +232,7 @@ pub enum Reason {
 
 /// A name breaks its rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{} {value:?}: {}", self.message(), self.expectation())]
+#[error("{}{}: {}", self.message(), quoted(value), self.expectation())]
 #[non_exhaustive]
 pub struct InvalidName {
     /// Which name it was.
@@ -287,12 +287,14 @@ impl InvalidName {
 impl From<InvalidName> for ErrorObject {
     fn from(error: InvalidName) -> Self {
         // Go's details are the value alone; the rule follows it, so that who matches on the start still finds it.
-        Self::new(error.code(), error.message()).with_details(format!(
-            "{}: {}",
-            error.value,
-            error.expectation()
-        ))
+        let value = if error.value.is_empty() { String::new() } else { format!("{}: ", error.value) };
+        Self::new(error.code(), error.message()).with_details(format!("{value}{}", error.expectation()))
     }
+}
+
+/// The value in quotes after a space; nothing, where there is nothing to quote.
+fn quoted(value: &str) -> String {
+    if value.is_empty() { String::new() } else { format!(" {value:?}") }
 }
 
 #[cfg(test)]
@@ -337,5 +339,8 @@ mod tests {
     fn the_error_object_quotes_value_and_rule() {
         let object = ErrorObject::from(ContainerId::new("a/b").unwrap_err());
         insta::assert_snapshot!(object, @r#"invalid characters in containerID: a/b: must start with a letter or digit, followed by letters, digits, '_', '.' or '-' (code 4)"#);
+        let error = NetworkName::new("").unwrap_err();
+        insta::assert_snapshot!(error, @"missing network name: must start with a letter or digit, followed by letters, digits, '_', '.' or '-'");
+        insta::assert_snapshot!(ErrorObject::from(error), @"missing network name: must start with a letter or digit, followed by letters, digits, '_', '.' or '-' (code 7)");
     }
 }

@@ -62,9 +62,8 @@ impl Values {
         let folded = || self.extra.iter().filter(|(key, _)| key.eq_ignore_ascii_case(capability)).last();
         let found = self.extra.find(capability).or_else(|| folded().map(|(_, value)| value));
         let Some(raw) = found.filter(|raw| raw.as_str() != "null") else { return Ok(None) };
-        let bytes = raw.as_str().as_bytes();
         let path = format!("runtimeConfig.{capability}");
-        wire::decode(WHAT, bytes).map(Some).map_err(|error| error.within(WHAT, &path, bytes, bytes))
+        wire::decode(WHAT, raw.as_str().as_bytes()).map(Some).map_err(|error| error.under(WHAT, &path))
     }
 }
 
@@ -158,7 +157,7 @@ impl<'de> Deserialize<'de> for Protocol {
 /// assert_eq!(bare.prefix, None);
 /// let full: RequestedIp = "10.2.2.43/24".parse()?;
 /// assert_eq!(full.prefix, Some(24));
-/// # Ok::<(), cni_types::InvalidCidr>(())
+/// # Ok::<(), cni_types::config::capability::InvalidRequestedIp>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -170,14 +169,26 @@ pub struct RequestedIp {
 }
 
 impl FromStr for RequestedIp {
-    type Err = crate::InvalidCidr;
+    type Err = InvalidRequestedIp;
 
-    fn from_str(text: &str) -> Result<Self, crate::InvalidCidr> {
+    fn from_str(text: &str) -> Result<Self, InvalidRequestedIp> {
         if let Ok(address) = text.parse() {
             return Ok(Self { address, prefix: None });
         }
-        text.parse::<Cidr>().map(|cidr| Self { address: cidr.address(), prefix: Some(cidr.prefix()) })
+        match text.parse::<Cidr>() {
+            Ok(cidr) => Ok(Self { address: cidr.address(), prefix: Some(cidr.prefix()) }),
+            Err(_) => Err(InvalidRequestedIp { value: text.to_owned() }),
+        }
     }
+}
+
+/// A text is no address, be it with or without a prefix length.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("invalid IP address: {value:?}, expected an address such as \"10.1.0.5\" or \"10.1.0.5/16\"")]
+#[non_exhaustive]
+pub struct InvalidRequestedIp {
+    /// The text found.
+    pub value: String,
 }
 
 impl fmt::Display for RequestedIp {
@@ -224,6 +235,13 @@ wire_object! {
         "rangeStart" => range_start: OptAddress,
         "rangeEnd" => range_end: OptAddress,
         "gateway" => gateway: OptAddress,
+    }
+}
+
+impl IpRange {
+    /// The whole of a subnet, as far as the plugin's defaults go.
+    pub fn new(subnet: Cidr) -> Self {
+        Self { subnet, range_start: None, range_end: None, gateway: None, extra: ExtraKeys::default() }
     }
 }
 
