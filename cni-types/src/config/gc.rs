@@ -52,4 +52,4 @@ impl Attachment {
 /// Only here so that the list of a request can be decoded with a path.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Attachments(pub(crate) Vec<Attachment>);
+pub(crate) struct Attachments(pub(crate) Option<Vec<Attachment>>);

@@ -4,9 +4,7 @@
 //! values they may have; inside a plugin's configuration both are looser. Whether a list can be *used* (a good name, a
 //! known version, plugins at all) is decided by who loads it.
 
-use std::fmt;
-
-use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess, Visitor};
+use serde::de::DeserializeOwned;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
@@ -14,7 +12,7 @@ use super::PluginConfig;
 use super::flag::Flag;
 use crate::error::DecodeError;
 use crate::names::InvalidName;
-use crate::wire::{self, ExtraKeys};
+use crate::wire::{self, Entries, ExtraKeys};
 use crate::{CniVersion, NetworkName, VersionError};
 
 const WHAT: &str = "network configuration list";
@@ -262,36 +260,6 @@ impl<'a> Reader<'a> {
         decoded
             .map_err(|fault| self.faults.push(fault.within(WHAT, path, self.json, raw.get().as_bytes())))
             .ok()
-    }
-}
-
-/// The keys of an object and their values as slices of the document, whose places in it can so be told.
-struct Entries<'a>(Vec<(String, &'a RawValue)>);
-
-impl<'de> Deserialize<'de> for Entries<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct EntriesVisitor;
-
-        impl<'de> Visitor<'de> for EntriesVisitor {
-            type Value = Entries<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entries<'de>, A::Error> {
-                let mut entries: Vec<(String, &RawValue)> = Vec::new();
-                while let Some((key, value)) = map.next_entry::<String, &RawValue>()? {
-                    match entries.iter_mut().find(|(known, _)| *known == key) {
-                        Some(entry) => entry.1 = value,
-                        None => entries.push((key, value)),
-                    }
-                }
-                Ok(Entries(entries))
-            }
-        }
-
-        deserializer.deserialize_map(EntriesVisitor)
     }
 }
 

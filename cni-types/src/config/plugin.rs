@@ -10,7 +10,7 @@ use super::gc::{Attachment, Attachments, VALID_ATTACHMENTS, VALID_ATTACHMENTS_OL
 use crate::error::DecodeError;
 use crate::names::InvalidName;
 use crate::result::VersionedResult;
-use crate::wire::{self, ExtraKeys, Object, OptRaw, OptText, OptValue, Switches, wire_object};
+use crate::wire::{self, ExtraKeys, NullOrRaw, Object, OptRaw, OptText, OptValue, Switches, wire_object};
 use crate::{CniVersion, Dns, NetworkName, PluginType, RawJson, VersionError};
 
 /// What this is, in messages.
@@ -70,8 +70,8 @@ wire_object! {
         "args" => args: OptRaw,
         "runtimeConfig" => runtime_config: OptRaw,
         "prevResult" => prev_result: OptRaw,
-        "cni.dev/valid-attachments" => valid_attachments: OptRaw,
-        "cni.dev/attachments" => attachments_old: OptRaw,
+        "cni.dev/valid-attachments" => valid_attachments: NullOrRaw,
+        "cni.dev/attachments" => attachments_old: NullOrRaw,
     }
 }
 
@@ -150,7 +150,7 @@ impl PluginConfig {
     /// # Errors
     ///
     /// When the configuration's version is no released one, or the result does not fit its version: the error names
-    /// both. Code 6.
+    /// both. Code 6. [`DecodeError::located_in`] gives it line and column.
     #[doc(alias = "ParsePrevResult")]
     pub fn decode_prev_result(&self) -> Result<Option<VersionedResult>, DecodeError> {
         let Some(raw) = &self.prev_result else { return Ok(None) };
@@ -165,25 +165,31 @@ impl PluginConfig {
                 |own| format!("of version {own:?}"),
             );
             let what = format!("prevResult {own} in a configuration of version {config:?}");
-            error.within(what, "prevResult", raw.as_str().as_bytes(), raw.as_str().as_bytes())
+            error.under(what, "prevResult")
         })
     }
 
     /// The attachments that GC must leave alone; `null` is an empty list, `None` an absent one.
     ///
+    /// The older key counts where the newer one is absent or `null`: a list that is overlooked is a list of what is removed.
+    ///
     /// # Errors
     ///
     /// When the value is no list of attachments. Code 7.
     pub fn valid_attachments(&self) -> Result<Option<Vec<Attachment>>, DecodeError> {
-        let (key, raw) = match (&self.valid_attachments, &self.attachments_old) {
-            (Some(raw), _) => (VALID_ATTACHMENTS, raw),
-            (None, Some(raw)) => (VALID_ATTACHMENTS_OLD, raw),
-            (None, None) => return Ok(None),
-        };
-        let bytes = raw.as_str().as_bytes();
-        let list: Attachments =
-            wire::decode(WHAT, bytes).map_err(|error| error.within(WHAT, key, bytes, bytes))?;
-        Ok(Some(list.0))
+        let keys =
+            [(VALID_ATTACHMENTS, &self.valid_attachments), (VALID_ATTACHMENTS_OLD, &self.attachments_old)];
+        let mut found = None;
+        for (key, raw) in keys {
+            let Some(raw) = raw else { continue };
+            let Attachments(list) =
+                wire::decode(WHAT, raw.as_str().as_bytes()).map_err(|error| error.under(WHAT, key))?;
+            if list.is_some() {
+                return Ok(list);
+            }
+            found = Some(Vec::new());
+        }
+        Ok(found)
     }
 
     /// The capabilities' values, by key.
@@ -193,8 +199,7 @@ impl PluginConfig {
     /// When `runtimeConfig` is no object. Code 7.
     pub fn runtime_values(&self) -> Result<capability::Values, DecodeError> {
         let Some(raw) = &self.runtime_config else { return Ok(capability::Values::default()) };
-        let bytes = raw.as_str().as_bytes();
-        wire::decode(WHAT, bytes).map_err(|error| error.within(WHAT, "runtimeConfig", bytes, bytes))
+        wire::decode(WHAT, raw.as_str().as_bytes()).map_err(|error| error.under(WHAT, "runtimeConfig"))
     }
 }
 
@@ -226,5 +231,19 @@ mod tests {
     fn a_capability_that_is_null_is_not_wanted() {
         let config = PluginConfig::decode(br#"{"capabilities":{"a":null,"b":true,"c":false}}"#).unwrap();
         assert_eq!(config.wanted_capabilities().collect::<Vec<_>>(), ["b"]);
+    }
+
+    #[test]
+    fn valid_attachments_that_are_null_are_none_to_keep_unless_the_older_key_lists_some() {
+        let valid = |json: &str| {
+            let list = PluginConfig::decode(json.as_bytes()).unwrap().valid_attachments();
+            list.map(|list| list.map(|list| list.len())).map_err(|error| error.to_string())
+        };
+        assert_eq!(valid("{}"), Ok(None));
+        assert_eq!(valid(r#"{"cni.dev/valid-attachments":null}"#), Ok(Some(0)));
+        assert_eq!(valid(r#"{"cni.dev/attachments":null}"#), Ok(Some(0)));
+        assert_eq!(valid(r#"{"cni.dev/valid-attachments":null,"cni.dev/attachments":[{}]}"#), Ok(Some(1)));
+        assert_eq!(valid(r#"{"cni.dev/valid-attachments":[],"cni.dev/attachments":[{}]}"#), Ok(Some(0)));
+        assert!(valid(r#"{"cni.dev/attachments":[null]}"#).unwrap_err().contains("cni.dev/attachments[0]"));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::locate::value_at;
 use crate::error::{ErrorCode, ErrorObject};
 
 /// JSON that could not be decoded.
@@ -65,24 +66,54 @@ impl DecodeError {
 
     /// Puts the error into the document that holds it: `prefix` goes before the key path.
     ///
-    /// Line and column are those of the part, so they are moved by where the part starts in the document.
+    /// Line and column are those of the part, so they are moved by where the part starts in the document. They are unknown
+    /// if the part is no slice of the document.
     #[must_use]
-    pub fn within(mut self, what: impl Into<String>, prefix: &str, document: &[u8], part: &[u8]) -> Self {
+    pub fn within(self, what: impl Into<String>, prefix: &str, document: &[u8], part: &[u8]) -> Self {
+        let (line, column) = (self.line, self.column);
+        let mut error = self.under(what, prefix);
+        if line > 0
+            && let Some(start) = offset_of(document, part)
+        {
+            let (lines_before, columns_before) = lines_and_columns(document, start);
+            error.line = lines_before + line;
+            error.column = if line == 1 { columns_before + column } else { column };
+        }
+        error
+    }
+
+    /// Puts the error into a document that is not at hand, so that line and column are unknown.
+    #[must_use]
+    pub(crate) fn under(mut self, what: impl Into<String>, prefix: &str) -> Self {
         self.what = what.into();
         self.path = Some(match self.path {
             None => prefix.to_owned(),
             Some(path) if path.starts_with('[') => format!("{prefix}{path}"),
             Some(path) => format!("{prefix}.{path}"),
         });
-        if self.line > 0
-            && let Some(start) = offset_of(document, part)
-        {
-            let before = &document[..start];
-            let line_start = before.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
-            if self.line == 1 {
-                self.column += start - line_start;
-            }
-            self.line += before.iter().filter(|b| **b == b'\n').count();
+        (self.line, self.column) = (0, 0);
+        self
+    }
+
+    /// Finds the line and column where the value at the key path begins in a document, if it is there.
+    ///
+    /// For an error of a value that was kept as text, such as a `prevResult`, and the document that it came in.
+    ///
+    /// ```
+    /// use cni_types::config::PluginConfig;
+    /// let document = b"{\"cniVersion\": \"1.0.0\",\n \"prevResult\": {\"ips\": 7}}";
+    /// let error = PluginConfig::decode(document)?.decode_prev_result().unwrap_err();
+    /// assert_eq!((error.path(), error.line()), (Some("prevResult.ips"), 0));
+    /// let error = error.located_in(document);
+    /// assert_eq!((error.line(), error.column()), (2, 24));
+    /// # Ok::<(), cni_types::DecodeError>(())
+    /// ```
+    #[must_use]
+    pub fn located_in(mut self, document: &[u8]) -> Self {
+        let value = self.path().and_then(|path| value_at(document, path));
+        if let Some(start) = value.and_then(|value| offset_of(document, value)) {
+            let (lines_before, columns_before) = lines_and_columns(document, start);
+            (self.line, self.column) = (lines_before + 1, columns_before + 1);
         }
         self
     }
@@ -121,6 +152,13 @@ impl DecodeError {
     pub fn is_syntax(&self) -> bool {
         self.kind != DecodeErrorKind::Data
     }
+}
+
+/// How many lines come before a place, and how many bytes of its own line.
+fn lines_and_columns(document: &[u8], place: usize) -> (usize, usize) {
+    let before = document.get(..place).unwrap_or(document);
+    let line_start = before.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
+    (before.iter().filter(|b| **b == b'\n').count(), before.len() - line_start)
 }
 
 /// Where `part`, a slice of `document`, starts in it.

@@ -2,6 +2,7 @@
 
 mod code;
 mod decode;
+mod locate;
 mod object;
 
 pub use code::ErrorCode;

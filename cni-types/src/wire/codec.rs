@@ -94,6 +94,25 @@ codec!(
     OptRaw, Option<RawJson>, read RawJson, Some, skip Option::is_none
 );
 
+/// Any value, kept as text; `null` is a value like any other.
+pub(crate) struct NullOrRaw;
+
+impl Codec for NullOrRaw {
+    type Value = Option<RawJson>;
+
+    fn decode<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Option<Self::Value>, A::Error> {
+        map.next_value().map(|raw| Some(Some(raw)))
+    }
+
+    fn absent<E: Error>(_: &'static str) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn says_nothing(value: &Self::Value) -> bool {
+        value.is_none()
+    }
+}
+
 /// A list; `null` in it is an error that names the element.
 pub(crate) struct ListOf<T>(PhantomData<T>);
 

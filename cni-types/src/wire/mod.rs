@@ -11,14 +11,16 @@
 
 mod codec;
 mod declared;
+mod entries;
 mod extra;
 mod object;
 
 pub(crate) use codec::{
-    Codec, Count, ListOf, Object, OptAddress, OptIndex, OptRaw, OptText, OptUint, OptValue, Required,
-    Switches, Text, TextIfAny, TextList, Uint64, Value, check_nesting,
+    Codec, Count, ListOf, NullOrRaw, Object, OptAddress, OptIndex, OptRaw, OptText, OptUint, OptValue,
+    Required, Switches, Text, TextIfAny, TextList, Uint64, Value, check_nesting,
 };
 pub(crate) use declared::declared_version;
+pub(crate) use entries::Entries;
 pub(crate) use extra::Layout;
 pub use extra::{ExtraKeys, RawJson};
 pub(crate) use object::{Key, KeySeed, Slot, wire_object};
