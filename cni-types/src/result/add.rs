@@ -66,7 +66,7 @@ impl AddResult {
         self.interfaces.insert(index, interface);
         for owner in self.ips.iter_mut().filter_map(|ip| ip.interface.as_mut()) {
             if *owner >= index {
-                *owner += 1;
+                *owner = owner.saturating_add(1);
             }
         }
         index

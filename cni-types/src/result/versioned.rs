@@ -39,6 +39,8 @@ impl VersionedResult {
     ///
     /// When the version cannot express it: 0.1.0 and 0.2.0 need an address.
     pub fn new(result: AddResult, version: CniVersion) -> Result<Self, ConversionError> {
+        // Left there when the author's code has read the result as JSON; the version that is told is the one wanted.
+        let result = AddResult { declared: None, ..result };
         Self { version: CniVersion::NEWEST, body: Body::V100(Box::new(result)) }.convert(version)
     }
 
@@ -260,6 +262,7 @@ fn guess_version(json: &[u8]) -> Option<CniVersion> {
 #[cfg(test)]
 mod tests {
     use super::VersionedResult;
+    use crate::{AddResult, CniVersion};
 
     #[test]
     fn an_error_object_is_no_result_but_a_result_may_have_such_keys() {
@@ -271,5 +274,15 @@ mod tests {
             assert!(VersionedResult::decode(text.as_bytes()).is_ok());
         }
         assert!(VersionedResult::decode(br#"{"code":7}"#).is_ok());
+    }
+
+    #[test]
+    fn a_result_that_was_read_as_json_is_printed_with_one_version() {
+        let result: AddResult = serde_json::from_str(r#"{"cniVersion":"1.0.0"}"#).unwrap();
+        for version in [CniVersion::V0_4_0, CniVersion::V1_0_0, CniVersion::V1_1_0] {
+            let text = VersionedResult::new(result.clone(), version).unwrap().to_json();
+            assert_eq!(text.matches("cniVersion").count(), 1, "{text}");
+            assert!(text.contains(version.as_str()), "{text}");
+        }
     }
 }
