@@ -1,4 +1,5 @@
-//! Laws that hold for every value, and golden files.
+//! Laws that hold for every value, and reports from the field.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod cases;
 mod laws;
