@@ -7,7 +7,7 @@
 //! | [`error`] | the error object, its codes, decode errors |
 //! | [`args`] | `CNI_ARGS` |
 //! | [`env`] | the names of the environment variables |
-//! | the root | versions, commands, names, addresses |
+//! | the root | versions, commands, names, addresses, what plugins say of themselves |
 //!
 //! This crate does no I/O, reads no environment and no clock, and does not panic on any input.
 //!
@@ -17,6 +17,7 @@ pub mod args;
 mod cidr;
 mod command;
 pub mod config;
+mod description;
 mod dns;
 pub mod env;
 pub mod error;
@@ -31,6 +32,7 @@ mod wire;
 pub use args::CniArgs;
 pub use cidr::{Cidr, InvalidCidr};
 pub use command::{Command, UnknownCommand};
+pub use description::{DESCRIBE, Handling, PluginDescription};
 pub use dns::Dns;
 pub use error::{DecodeError, DecodeErrorKind, ErrorCode, ErrorObject};
 pub use mac::{InvalidMac, MacAddr};
