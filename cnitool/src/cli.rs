@@ -66,6 +66,9 @@ pub(crate) enum Command {
     /// Ask the plugins of a network whether ADD could succeed
     #[command(after_help = help::STATUS)]
     Status(Status),
+    /// Show which spec versions plugins support, and the best that they have in common
+    #[command(after_help = help::PLUGIN_VERSIONS)]
+    Version(Version),
     /// Show the networks, and the files that are not used and why
     #[command(after_help = help::LIST)]
     List,
@@ -125,4 +128,13 @@ pub(crate) struct Attachments {
     /// Only those of this network
     #[arg(value_name = "NET")]
     pub(crate) network: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Version {
+    /// A network, a plugin, or a directory of plugins; by default all that are searched
+    ///
+    /// With a '/' in it, it is a path; otherwise a network of the name is preferred to a plugin.
+    #[arg(value_name = "NET|PLUGIN|DIR")]
+    pub(crate) subject: Option<String>,
 }

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::path::PathBuf;
 
 use libcni::cni_types::{InvalidName, NetworkName};
 use libcni::{CacheError, LoadError};
@@ -21,6 +22,10 @@ pub(crate) enum Failure {
     },
     /// The answer could not be written.
     Output(io::Error),
+    /// What is wrong has been told already.
+    Told,
+    /// There is neither a network nor a plugin of the name.
+    Unknown { network: Box<LoadError>, plugin: Box<libcni::cni_invoke::Error> },
     /// Something that was typed, or set in the environment, cannot be used; nothing was run.
     Usage(Usage),
 }
@@ -73,6 +78,10 @@ pub(crate) enum Fault {
     NotUtf8(OsString),
     /// A segment that is no pair.
     Pair(String),
+    /// A path that leads to nothing of use.
+    Path(PathBuf, io::Error),
+    /// A directory whose programs are no plugins.
+    Programs(PathBuf),
     /// A relative path, and the working directory cannot be told.
     WorkingDir(io::Error),
 }

@@ -1,12 +1,16 @@
 //! The subcommands, one a file, and what they have in common.
 
 mod add;
+mod ask;
 mod attachments;
 mod check;
 mod del;
 mod gc;
 mod list;
 mod status;
+mod version;
+
+pub(crate) use ask::{Asked, best_common};
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -39,6 +43,7 @@ fn dispatch(command: Command, context: &Context<'_>) -> Result<(), Failure> {
         Command::Del(target) => del::run(&target, context),
         Command::Gc(args) => gc::run(&args, context),
         Command::Status(args) => status::run(&args, context),
+        Command::Version(args) => version::run(&args, context),
         Command::List => list::run(context),
         Command::Attachments(args) => attachments::run(&args, context),
     }

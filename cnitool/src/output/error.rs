@@ -16,6 +16,10 @@ pub(super) fn text(failure: &Failure) -> String {
         Failure::Load(error) => with_causes(&**error),
         Failure::Operation { error, .. } => with_causes(&**error),
         Failure::Output(error) => format!("cannot write to stdout: {error}"),
+        Failure::Told => String::new(),
+        Failure::Unknown { network, plugin } => {
+            format!("{}; and {}", with_causes(&**network), with_causes(&**plugin))
+        }
         Failure::Usage(usage) => usage.to_string(),
     }
 }
@@ -57,32 +61,46 @@ fn code(failure: &Failure) -> ErrorCode {
             _ => ErrorCode::INVALID_NETWORK_CONFIG,
         },
         Failure::Operation { error, .. } => error.code(),
+        Failure::Told | Failure::Unknown { .. } => ErrorCode::INTERNAL,
         Failure::Usage(_) => ErrorCode::INVALID_ENVIRONMENT,
     }
 }
 
 impl fmt::Display for Usage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ", self.origin)?;
-        match &self.fault {
-            Fault::Attached { network } => {
+        write!(f, "{}: {}", self.origin, self.fault)
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Attached { network } => {
                 write!(
                     f,
                     "the network namespace is attached to network {:?} already, and undoing would detach it",
                     network.as_str()
                 )
             }
-            Fault::Capabilities(error) => {
+            Self::Capabilities(error) => {
                 write!(
                     f,
                     "expected a JSON object of capabilities, such as {{\"mac\":\"02:00:00:00:00:01\"}}: {error}"
                 )
             }
-            Fault::Empty => f.write_str("must not be empty"),
-            Fault::Name(error) => error.fmt(f),
-            Fault::NotUtf8(value) => write!(f, "{value:?} is not UTF-8"),
-            Fault::Pair(pair) => write!(f, "invalid pair {pair:?}, expected KEY=VALUE"),
-            Fault::WorkingDir(error) => write!(f, "cannot tell what it is relative to: {error}"),
+            Self::Empty => f.write_str("must not be empty"),
+            Self::Name(error) => error.fmt(f),
+            Self::NotUtf8(value) => write!(f, "{value:?} is not UTF-8"),
+            Self::Pair(pair) => write!(f, "invalid pair {pair:?}, expected KEY=VALUE"),
+            Self::Path(path, error) => write!(f, "cannot use {}: {error}", path.display()),
+            Self::Programs(dir) => {
+                write!(
+                    f,
+                    "will not run every program in {} to ask for versions: name one plugin",
+                    dir.display()
+                )
+            }
+            Self::WorkingDir(error) => write!(f, "cannot tell what it is relative to: {error}"),
         }
     }
 }

@@ -75,6 +75,18 @@ Examples:
 
 Those of other runtimes are shown, too, if they use the same cache directory.";
 
+pub(crate) const PLUGIN_VERSIONS: &str = "\
+Examples:
+  What all plugins of a network can do, those for addresses included:
+    cnitool version pod-network
+  One plugin, by name or path:
+    cnitool version bridge
+    cnitool version ./target/debug/my-plugin
+  A directory:
+    cnitool version /opt/cni/bin
+
+The exit status is 1 if one of the plugins is missing or does not answer.";
+
 /// What `--version` prints: the program's version, and the spec's.
 pub(crate) const VERSION: &str =
     concat!(env!("CARGO_PKG_VERSION"), "\nCNI spec 0.1.0, 0.2.0, 0.3.0, 0.3.1, 0.4.0, 1.0.0, 1.1.0");

@@ -10,6 +10,7 @@ mod operation;
 mod problem;
 mod style;
 mod table;
+mod version;
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -22,6 +23,7 @@ pub(crate) use attachments::Attached;
 pub(crate) use list::{Listing, Unread};
 pub(crate) use operation::{Collected, Done, Note, Unconsumed};
 pub(crate) use style::Style;
+pub(crate) use version::{Group, Subject, Versions};
 
 use crate::env::Env;
 use crate::failure::Failure;
@@ -73,6 +75,7 @@ impl Console {
     /// Tells why a command failed, and with which status to end.
     pub(crate) fn fail(self, failure: &Failure) -> ExitCode {
         match failure {
+            Failure::Told => {}
             // Whoever reads has read enough.
             Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
             _ if self.json => self.stderr(&json_line(&error::event(failure))),

@@ -8,3 +8,4 @@ mod gc;
 mod list;
 mod operations;
 mod support;
+mod version;

@@ -1,0 +1,66 @@
+//! Asks plugins for the versions that they support: those of a chain, and those that these will call in turn.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use libcni::cni_invoke;
+use libcni::cni_types::config::PluginConfig;
+use libcni::cni_types::{CniVersion, PluginInfo, PluginType};
+use libcni::{Client, ClientBuilder, ProcessExec};
+
+use super::Context;
+
+/// How long one plugin may take: it may be anything that happens to lie in the directory.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A plugin, and what it answered.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) plugin: PluginType,
+    /// The plugin of the chain whose IPAM plugin it is.
+    pub(crate) ipam_of: Option<PluginType>,
+    pub(crate) info: Result<PluginInfo, cni_invoke::Error>,
+}
+
+/// A client for questions: a plugin that does not answer is killed with all that it started.
+pub(super) fn client(context: &Context<'_>) -> Client {
+    built(context.client_builder())
+}
+
+/// The same for the plugins of one folder.
+pub(super) fn client_in(dir: &Path, context: &Context<'_>) -> Client {
+    built(context.client_builder().plugin_dirs([dir]))
+}
+
+fn built(builder: ClientBuilder) -> Client {
+    builder.exec(Arc::new(ProcessExec::new())).timeout(PATIENCE).build()
+}
+
+/// Asks one plugin.
+pub(super) fn plugin(client: &Client, plugin: PluginType) -> Asked {
+    Asked { info: client.version_info(&plugin), plugin, ipam_of: None }
+}
+
+/// Asks each plugin of a chain and their IPAM plugins, each once. Types that are no good are left out.
+pub(super) fn chain<'a>(client: &Client, configs: impl IntoIterator<Item = &'a PluginConfig>) -> Vec<Asked> {
+    let mut asked: Vec<Asked> = Vec::new();
+    for config in configs {
+        let Ok(plugin) = config.plugin_type() else { continue };
+        let ipam = config.ipam_type().and_then(|ipam| PluginType::new(ipam).ok());
+        let ipam = ipam.map(|ipam| (ipam, Some(plugin.clone())));
+        for (plugin, ipam_of) in [(plugin, None)].into_iter().chain(ipam) {
+            if !asked.iter().any(|asked| asked.plugin == plugin) {
+                asked.push(Asked { ipam_of, ..self::plugin(client, plugin) });
+            }
+        }
+    }
+    asked
+}
+
+/// The newest version that all plugins which answered support; none, if none answered.
+pub(crate) fn best_common(asked: &[Asked]) -> Option<CniVersion> {
+    let answers: Vec<_> = asked.iter().filter_map(|asked| asked.info.as_ref().ok()).collect();
+    let is_common = |version: &CniVersion| answers.iter().all(|info| info.supports(*version));
+    CniVersion::ALL.into_iter().rfind(is_common).filter(|_| !answers.is_empty())
+}
