@@ -1,0 +1,65 @@
+//! Hardware addresses as people write them.
+
+use cni_skel::{Error, MacAddr, Result};
+
+/// Reads a hardware address in the three notations of Go: `0a:58:0a:01:00:05`, `0a-58-0a-01-00-05`, `0a58.0a01.0005`.
+///
+/// # Errors
+///
+/// When it is none, or none that an interface can have as its own.
+pub(super) fn parse(text: &str) -> Result<MacAddr> {
+    let mac: MacAddr = undotted(text).as_deref().unwrap_or(text).parse().map_err(|_| {
+        Error::message(format!(
+            "invalid MAC address {text:?}, expected six bytes such as \"0a:58:0a:01:00:05\""
+        ))
+    })?;
+    if mac.is_multicast() || mac == MacAddr::new([0; 6]) {
+        let why = if mac.is_multicast() { "that of a group" } else { "zero" };
+        return Err(Error::message(format!(
+            "invalid MAC address {text:?}: an interface's own cannot be {why}"
+        )));
+    }
+    Ok(mac)
+}
+
+/// The notation with dots in that with colons.
+fn undotted(text: &str) -> Option<String> {
+    let groups: Vec<_> = text.split('.').collect();
+    let good = |group: &&str| group.len() == 4 && group.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if groups.len() != 3 || !groups.iter().all(good) {
+        return None;
+    }
+    let halves = groups.iter().flat_map(|group| [&group[..2], &group[2..]]);
+    Some(halves.collect::<Vec<_>>().join(":"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_notations_are_read() {
+        for text in ["0a:58:0A:01:00:05", "0a-58-0a-01-00-05", "0a58.0A01.0005"] {
+            assert_eq!(parse(text).unwrap().to_string(), "0a:58:0a:01:00:05", "{text}");
+        }
+    }
+
+    #[test]
+    fn what_no_interface_can_have_is_refused() {
+        for (text, told) in [
+            ("0a:58:0a:01:00", "expected six bytes"),
+            ("0a58.0a01", "expected six bytes"),
+            ("0a58.0a0.10005", "expected six bytes"),
+            ("0a:58:0a:01:00:05:06:07", "expected six bytes"),
+            ("zz:58:0a:01:00:05", "expected six bytes"),
+            ("01:00:5e:00:00:01", "cannot be that of a group"),
+            ("0000.0000.0000", "cannot be zero"),
+        ] {
+            let error = parse(text).unwrap_err().to_string();
+            assert!(
+                error.contains(&format!("invalid MAC address {text:?}")) && error.contains(told),
+                "{error}"
+            );
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! DEL: whatever there is of the attachment, and no error for what is gone.
+//!
+//! A failure does not keep the rest from going, and the addresses are given back in any case.
+
+use std::net::IpAddr;
+use std::panic::resume_unwind;
+use std::thread;
+
+use cni_skel::{AddResult, DelRequest, Error, Result, ResultExt};
+use plugin_support::kernel::Kernel;
+use plugin_support::netlink::{AddressScope, Handle, Link};
+
+use crate::names::Owner;
+use crate::{Bridge, macspoof, masq, veth};
+
+/// What was found of the attachment in the kernel.
+#[derive(Debug, Default)]
+struct Found {
+    /// The container's link, and what it is seen by.
+    link: Option<(Handle, Link)>,
+    /// The addresses of that link.
+    addresses: Vec<IpAddr>,
+    /// If it has none: those of the container's other links.
+    alive: Vec<IpAddr>,
+    /// Whether the container's namespace is gone or was not told.
+    no_netns: bool,
+}
+
+pub(crate) fn del(plugin: &Bridge, req: &DelRequest<Bridge>) -> Result<()> {
+    let owner = Owner::new(req.network().as_str(), req.container_id().as_str(), req.ifname().as_str());
+    let masquerade = req.config().masquerade().filter(|_| req.wants_ipam());
+    let checks_mac = req.config().mac_spoof_check();
+    let mut failures = Vec::new();
+    let mut found = find(plugin, req, &owner, masquerade.is_some()).unwrap_or_else(|error| {
+        failures.push(error);
+        Found::default()
+    });
+    let known = known(req.prev_result(), &owner, &mut found);
+    let (link, no_netns, kernel) = (found.link.take(), found.no_netns, plugin.kernel.clone());
+    let remove_link = || match link {
+        Some((netlink, _)) => veth::delete(&netlink, &owner.ifname),
+        None if no_netns => remove_orphan(&kernel, &owner),
+        None => Ok(()),
+    };
+    if masquerade.is_none() && !checks_mac {
+        failures.extend(remove_link().err());
+    } else {
+        let remove_rules = || {
+            let masquerade = masquerade.map(|settings| {
+                masq::Rules { tools: &*plugin.tools, owner: &owner, settings }.remove(&known)
+            });
+            let spoof = checks_mac.then(|| macspoof::remove(&*plugin.tools, &owner));
+            [masquerade, spoof].into_iter().flatten().filter_map(Result::err).collect()
+        };
+        failures.extend(at_once(remove_link, remove_rules));
+    }
+    // Nobody has the addresses any more.
+    if req.wants_ipam() {
+        failures.extend(req.ipam().and_then(|ipam| ipam.del()).err());
+    }
+    Error::all(failures).map_or(Ok(()), Err)
+}
+
+/// Both at once: the kernel lets whoever deletes a link, or a rule, wait for a grace period.
+fn at_once(first: impl FnOnce() -> Result<()> + Send, second: impl FnOnce() -> Vec<Error>) -> Vec<Error> {
+    thread::scope(|scope| {
+        let first = thread::Builder::new().name("link".into()).spawn_scoped(scope, first);
+        let mut failures = second();
+        match first {
+            Ok(first) => failures.extend(first.join().unwrap_or_else(|panic| resume_unwind(panic)).err()),
+            Err(error) => failures.push(Error::from(error).context("failed to start a thread")),
+        }
+        failures
+    })
+}
+
+fn find(plugin: &Bridge, req: &DelRequest<Bridge>, owner: &Owner, masquerades: bool) -> Result<Found> {
+    let gone = || Found { no_netns: true, ..Found::default() };
+    let Some(path) = req.netns().map(|netns| netns.path()) else { return Ok(gone()) };
+    let netns = match plugin.kernel.netns(path) {
+        Err(error) if error.is_not_found() => return Ok(gone()),
+        opened => opened.with_context(|| format!("failed to open netns {path:?}"))?,
+    };
+    let netlink = netns.netlink()?;
+    let mut found = Found::default();
+    let link = match netlink.link(&owner.ifname) {
+        Err(error) if error.is_not_found() => None,
+        link => Some(link?).filter(|link| link.is_kind("veth")),
+    };
+    let link = match link {
+        Some(link) if is_of_another(&link, &plugin.kernel.current()?.netlink()?, owner)? => None,
+        link => link,
+    };
+    if masquerades {
+        match &link {
+            Some(link) => found.addresses = global_addresses(&netlink, link)?,
+            None => {
+                for link in netlink.links()? {
+                    found.alive.extend(global_addresses(&netlink, &link)?);
+                }
+            }
+        }
+    }
+    found.link = link.map(|link| (netlink, link));
+    Ok(found)
+}
+
+/// Whether a link belongs to another attachment, whose ADD came first: the one that is to be undone has then failed, and
+/// never had this link. Links without a label are taken for ours.
+fn is_of_another(link: &Link, host: &Handle, owner: &Owner) -> Result<bool> {
+    let other_end = veth::other_end(link, host)?;
+    Ok(other_end.as_ref().and_then(veth::key).is_some_and(|key| key != owner.key()))
+}
+
+/// Deletes the pair of a container whose namespace cannot be entered, but may live on.
+fn remove_orphan(kernel: &Kernel, owner: &Owner) -> Result<()> {
+    let key = owner.key();
+    veth::delete_labelled(&kernel.current()?.netlink()?, |found| found == key)
+}
+
+/// What is known of the attachment's masquerade.
+fn known(prev_result: Option<&AddResult>, owner: &Owner, found: &mut Found) -> masq::Known {
+    let mut addresses = std::mem::take(&mut found.addresses);
+    if let Some(result) = prev_result {
+        let own = result.container_interface(&owner.ifname);
+        let ips = result.ips.iter().filter(|ip| ip.interface.is_none() || ip.interface == own);
+        addresses.extend(ips.map(|ip| ip.address.address()));
+    }
+    let addresses = Some(addresses).filter(|addresses| !addresses.is_empty());
+    masq::Known { addresses, alive: std::mem::take(&mut found.alive) }
+}
+
+fn global_addresses(netlink: &Handle, link: &Link) -> Result<Vec<IpAddr>> {
+    let addresses = netlink.addresses(link)?;
+    let global = addresses.iter().filter(|address| address.scope == AddressScope::Universe);
+    Ok(global.map(|address| address.network.ip()).collect())
+}

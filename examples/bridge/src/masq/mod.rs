@@ -1,0 +1,176 @@
+//! Masquerade: what leaves a container's network gets the address of the host. Which backend, and for whom.
+
+mod iptables;
+mod nft;
+
+use std::net::IpAddr;
+
+use cni_skel::types::config::Attachment;
+use cni_skel::{Cidr, Error, Result, ResultExt};
+use plugin_support::firewall::probe::Backend;
+use plugin_support::firewall::{Family, Tools};
+
+use crate::config::Masquerade;
+use crate::names::Owner;
+use crate::undo::warn;
+
+/// Both, IPv4 first.
+const FAMILIES: [Family; 2] = [Family::V4, Family::V6];
+
+/// What is known of an attachment whose rules are to go.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Known {
+    /// Its addresses; `None` if they are not known.
+    pub(crate) addresses: Option<Vec<IpAddr>>,
+    /// Addresses that are the container's still, on other interfaces.
+    pub(crate) alive: Vec<IpAddr>,
+}
+
+/// The rules of an attachment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules<'a> {
+    pub(crate) tools: &'a dyn Tools,
+    pub(crate) owner: &'a Owner,
+    pub(crate) settings: Masquerade,
+}
+
+impl Rules<'_> {
+    /// Makes them, all or nothing.
+    ///
+    /// # Errors
+    ///
+    /// When a program is missing or refuses.
+    pub(crate) fn add(&self, addresses: &[Cidr]) -> Result<()> {
+        match self.settings.backend {
+            Some(backend) => self.add_by(backend, addresses),
+            // Whether iptables works is best told by using it.
+            None => self.add_by(Backend::Iptables, addresses).or_else(|error| {
+                let nothing_else = Backend::Iptables.check(self.tools).is_ok()
+                    || Backend::Nftables.check(self.tools).is_err();
+                if nothing_else { Err(error) } else { self.add_by(Backend::Nftables, addresses) }
+            }),
+        }
+    }
+
+    /// Removes them, whichever backend has made them.
+    ///
+    /// # Errors
+    ///
+    /// When some may be left.
+    pub(crate) fn remove(&self, known: &Known) -> Result<()> {
+        let mut found = false;
+        let mut failures = Vec::new();
+        let mut attempt = |backend, removed: Result<bool>| match removed {
+            Ok(any) => found |= any,
+            Err(error) => failures.push((backend, error)),
+        };
+        for family in FAMILIES {
+            let of_family = |ip: &IpAddr| family_of(*ip) == family;
+            if known.addresses.as_ref().is_none_or(|addresses| addresses.iter().any(of_family)) {
+                attempt(Backend::Iptables, iptables::remove(self.tools, self.owner, family, known));
+            }
+        }
+        attempt(Backend::Nftables, nft::remove(self.tools, self.owner));
+        // What was not found where it works is not what was used where it does not.
+        self.report(failures, |backend| match self.settings.backend {
+            Some(wanted) => backend == wanted,
+            None => !found,
+        })
+    }
+
+    /// Verifies that they are there.
+    ///
+    /// # Errors
+    ///
+    /// When one is not.
+    pub(crate) fn check(&self, addresses: &[Cidr]) -> Result<()> {
+        match self.settings.backend {
+            Some(backend) => self.check_by(backend, addresses),
+            None => self
+                .check_by(Backend::Iptables, addresses)
+                .or_else(|error| self.check_by(Backend::Nftables, addresses).map_err(|_| error)),
+        }
+    }
+
+    fn add_by(&self, backend: Backend, addresses: &[Cidr]) -> Result<()> {
+        match backend {
+            Backend::Iptables => self.add_by_iptables(addresses),
+            Backend::Nftables => nft::add(self.tools, self.owner, addresses),
+        }
+        .with_context(|| format!("failed to set up masquerade by {backend}"))
+    }
+
+    fn add_by_iptables(&self, addresses: &[Cidr]) -> Result<()> {
+        let mut done = Vec::new();
+        for (family, of_family) in by_family(addresses) {
+            let added = iptables::add(self.tools, self.owner, family, &of_family);
+            if let (Err(_), [(done, known)]) = (&added, done.as_slice())
+                && let Err(error) = iptables::remove(self.tools, self.owner, *done, known)
+            {
+                warn(&format!("masquerade of {known:?} is left behind: {}", error.to_object().msg));
+            }
+            added?;
+            let addresses = Some(of_family.iter().map(Cidr::address).collect());
+            done.push((family, Known { addresses, ..Known::default() }));
+        }
+        Ok(())
+    }
+
+    fn check_by(&self, backend: Backend, addresses: &[Cidr]) -> Result<()> {
+        match backend {
+            Backend::Nftables => nft::check(self.tools, self.owner, addresses),
+            Backend::Iptables => by_family(addresses).into_iter().try_for_each(|(family, addresses)| {
+                iptables::check(self.tools, self.owner, family, &addresses)
+            }),
+        }
+    }
+
+    fn report(&self, failures: Vec<(Backend, Error)>, matters: impl Fn(Backend) -> bool) -> Result<()> {
+        // A program that is not there cannot remove anything, nor can it ever: that must not keep a container.
+        let (missing, failures): (Vec<_>, Vec<_>) = failures
+            .into_iter()
+            .filter(|(backend, _)| matters(*backend))
+            .partition(|(_, error)| is_missing(error));
+        if let (Some((backend, error)), Some(_)) = (missing.first(), self.settings.backend) {
+            warn(&format!("masquerade by {backend} cannot be removed: {}", error.to_object().msg));
+        }
+        let context = |(backend, error): (Backend, Error)| {
+            error.context(format!("failed to tear down masquerade by {backend}"))
+        };
+        Error::all(failures.into_iter().map(context)).map_or(Ok(()), Err)
+    }
+}
+
+/// Removes the rules of a network's attachments that are not valid.
+///
+/// # Errors
+///
+/// When some may be left.
+pub(crate) fn collect(tools: &dyn Tools, network: &str, valid: &[Attachment]) -> Result<()> {
+    let valid: Vec<_> = valid.iter().map(|attachment| Owner::of(network, attachment)).collect();
+    let iptables = FAMILIES.map(|family| iptables::collect(tools, family, network, &valid));
+    let results = iptables.into_iter().chain([nft::collect(tools, network, &valid)]);
+    // With what is not installed, nothing was made.
+    let failures = results.filter_map(Result::err).filter(|error| !is_missing(error));
+    Error::all(failures).map_or(Ok(()), |error| Err(error.context("failed to collect masquerade rules")))
+}
+
+/// The addresses of each family that there is, IPv4 first.
+fn by_family(addresses: &[Cidr]) -> Vec<(Family, Vec<Cidr>)> {
+    let of = |family| {
+        let of_family = |address: &&Cidr| family_of(address.address()) == family;
+        (family, addresses.iter().filter(of_family).copied().collect::<Vec<_>>())
+    };
+    FAMILIES.map(of).into_iter().filter(|(_, addresses)| !addresses.is_empty()).collect()
+}
+
+fn family_of(address: IpAddr) -> Family {
+    if address.is_ipv4() { Family::V4 } else { Family::V6 }
+}
+
+fn is_missing(error: &Error) -> bool {
+    matches!(error.downcast_ref(), Some(plugin_support::Error::ToolMissing { .. }))
+}
+
+#[cfg(test)]
+mod tests;
