@@ -10,6 +10,24 @@
 //! | `sysctls` | which file a key means; writing and comparing |
 //! | `link` | changing, restoring and comparing an interface |
 //! | `backup` | what is remembered for DEL |
+//!
+//! # Where it leaves Go's plugin
+//!
+//! Keys, files and texts are Go's, and what either plugin has changed, the other restores. On purpose otherwise:
+//!
+//! | Go | here |
+//! | --- | --- |
+//! | An ADD that fails half way leaves what it has changed. | Everything is undone, sysctls included. |
+//! | A second ADD takes tuned values for originals. | Originals stay as they were first seen. |
+//! | Sysctls in `args.cni` alone make it panic. | They are set. |
+//! | Sysctls are set in random order. | In that of the configuration. |
+//! | The same sysctl in two notations is set twice. | Refused as a duplicate. |
+//! | A key in the notation of sysctl(8) with a dot in an interface's name means another file. | It means that interface's. |
+//! | DEL without namespace leaves the backup, and so does one whose backup is damaged. | The backup goes. |
+//! | CHECK complains of tabs between fields, of addresses in upper case, and of links that others made promiscuous. | It does not. |
+//! | CHECK cannot read what can only be written. | It passes over it. |
+//! | GC does nothing, STATUS is always good. | Both work. Go's backups do not tell their network: GC leaves them. |
+//! | The directory for backups has mode 0600. | 0700: others than root can use theirs. |
 
 mod allowlist;
 mod backup;
