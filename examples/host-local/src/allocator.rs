@@ -79,24 +79,37 @@ pub fn allocate<'s>(
 
 /// Writes what was chosen; `false`, with nothing written, when an address is held after all.
 fn reserve(store: &mut Store, leases: &[Lease<'_>], owner: &Owner) -> Result<bool, AllocateError> {
-    let mut done = Vec::with_capacity(leases.len());
-    let mut attempt = || {
+    let mut reserved = Vec::with_capacity(leases.len());
+    let mut turns = Vec::with_capacity(leases.len());
+    let mut attempt = || -> plugin_support::Result<bool> {
         for lease in leases {
             if !store.reserve(lease.address, owner)? {
                 return Ok(false);
             }
-            done.push(lease.address);
+            reserved.push(lease.address);
         }
         for lease in leases {
-            store.set_last_reserved(lease.range_set, lease.address)?;
+            turns.push((lease.range_set, store.last_reserved(lease.range_set)));
+            store.set_last_reserved(lease.range_set, Some(lease.address))?;
         }
         Ok(true)
     };
-    let reserved = attempt();
-    if !matches!(reserved, Ok(true)) {
-        store.undo(&done, owner)?;
+    let outcome = attempt();
+    if matches!(outcome, Ok(true)) {
+        return Ok(true);
     }
-    reserved
+    for (range_set, last) in turns {
+        // A turn that is lost costs nobody an address.
+        let _ = store.set_last_reserved(range_set, last);
+    }
+    match (store.undo(&reserved, owner), outcome) {
+        (Ok(()), outcome) => Ok(outcome?),
+        (Err(source), Ok(_)) => Err(source.into()),
+        (Err(source), Err(failed)) => {
+            let failed = cni_skel::Error::from(failed).to_object().msg;
+            Err(AllocateError::LeftBehind { failed, source })
+        }
+    }
 }
 
 /// Chooses an address of each set.
@@ -259,6 +272,14 @@ pub enum AllocateError {
         ranges: String,
         /// Who has it.
         holder: Holder,
+    },
+    /// An ADD failed, and so did undoing it.
+    #[error("{failed}; giving back what was reserved until then failed too")]
+    LeftBehind {
+        /// Why it failed.
+        failed: String,
+        /// Why it could not be undone.
+        source: plugin_support::Error,
     },
     /// Requested addresses that no set can give.
     #[error("failed to allocate all requested IPs: {}", List(.0))]

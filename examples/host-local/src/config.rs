@@ -24,6 +24,7 @@ pub struct Config {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Ipam {
+    #[serde(deserialize_with = "subnet_if_any")]
     subnet: Option<Cidr>,
     #[serde(deserialize_with = "address_if_any")]
     range_start: Option<IpAddr>,
@@ -31,10 +32,24 @@ struct Ipam {
     range_end: Option<IpAddr>,
     #[serde(deserialize_with = "address_if_any")]
     gateway: Option<IpAddr>,
-    ranges: Option<Vec<Vec<IpRange>>>,
+    ranges: Option<Vec<Vec<RangeKeys>>>,
     routes: Option<Vec<Route>>,
     resolv_conf: Option<PathBuf>,
     data_dir: Option<PathBuf>,
+}
+
+/// An element of `ipam.ranges`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RangeKeys {
+    #[serde(deserialize_with = "subnet")]
+    subnet: Cidr,
+    #[serde(deserialize_with = "address_if_any", default)]
+    range_start: Option<IpAddr>,
+    #[serde(deserialize_with = "address_if_any", default)]
+    range_end: Option<IpAddr>,
+    #[serde(deserialize_with = "address_if_any", default)]
+    gateway: Option<IpAddr>,
 }
 
 /// The `args` object.
@@ -74,7 +89,7 @@ impl ArgValue for IpArg {
             return Ok(Self(None));
         }
         let parsed = value.parse().map(|requested| Self(Some(requested)));
-        parsed.map_err(|_| InvalidArgs::value(key, value, format!("invalid IP address: {value}")))
+        parsed.map_err(|_| InvalidArgs::value(key, value, format!("invalid IP address {value}")))
     }
 }
 
@@ -112,9 +127,9 @@ impl Config {
             let (start, end, gateway) = (ipam.range_start, ipam.range_end, ipam.gateway);
             vec![Bounds { subnet, start, end, gateway }]
         });
-        let bounds = |set: &Vec<IpRange>| -> Vec<Bounds> { set.iter().map(bounds_of).collect() };
-        let given = runtime.ip_ranges.iter().map(bounds).chain(old_form);
-        let given = given.chain(ipam.ranges.iter().flatten().map(bounds));
+        let of_runtime = runtime.ip_ranges.iter().map(|set| set.iter().map(Bounds::from).collect());
+        let configured = ipam.ranges.iter().flatten().map(|set| set.iter().map(Bounds::from).collect());
+        let given = of_runtime.chain(old_form).chain(configured);
 
         let checked = |(at, bounds): (usize, Vec<Bounds>)| {
             RangeSet::new(bounds).map_err(|error| ConfigError::RangeSet { at, error })
@@ -155,8 +170,30 @@ impl Config {
     }
 }
 
-fn bounds_of(range: &IpRange) -> Bounds {
-    Bounds { subnet: range.subnet, start: range.range_start, end: range.range_end, gateway: range.gateway }
+impl From<&IpRange> for Bounds {
+    fn from(range: &IpRange) -> Self {
+        Self { subnet: range.subnet, start: range.range_start, end: range.range_end, gateway: range.gateway }
+    }
+}
+
+impl From<&RangeKeys> for Bounds {
+    fn from(range: &RangeKeys) -> Self {
+        Self { subnet: range.subnet, start: range.range_start, end: range.range_end, gateway: range.gateway }
+    }
+}
+
+// What follows is there for Go's words, which have the value without quotes.
+
+fn subnet<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cidr, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    text.parse().map_err(|_| de::Error::custom(format!("invalid CIDR address: {text}")))
+}
+
+fn subnet_if_any<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Cidr>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    let parse =
+        |text: String| text.parse().map_err(|_| de::Error::custom(format!("invalid CIDR address: {text}")));
+    text.map(parse).transpose()
 }
 
 /// An address; the empty text is as good as absent.

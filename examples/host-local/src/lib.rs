@@ -9,6 +9,25 @@
 //! | [`reservation`] | what stands in a reservation |
 //! | [`resolv`] | what of `resolv.conf` goes into a result |
 //! | [`store`] | how reservations are kept and found |
+//!
+//! Where it leaves Go's on purpose:
+//!
+//! | Go | here | pinned by |
+//! | --- | --- | --- |
+//! | ADD, DEL and CHECK read every file of the network | they ask an index beside the directory | `the_directory_is_read_once_and_then_only_after_a_foreign_change` |
+//! | the lock is held for each address | for the whole call | `parallel_adds_of_both_share_no_address_and_lose_none` |
+//! | a failing ADD gives back whatever the attachment holds | what it reserved itself | `a_failing_add_frees_no_older_address` |
+//! | a requested address is given to an attachment that has one | it is refused, as it is without a request | `c59_a_second_add_is_refused_and_told_what_is_held` |
+//! | which of several requested addresses of a set is given is chance | the first; the others are refused and the reason told | `c103_requested_addresses_come_with_and_without_prefix_and_by_three_ways` |
+//! | a file without content keeps its address for ever | it reserves nothing | `an_empty_file_loses_no_address` |
+//! | the gateway of a range may be given out by another range | a gateway is never given out | `a_set_is_used_range_by_range_to_the_end_of_the_address_space` |
+//! | DEL removes any file in which the attachment stands | files that are named by an address | `del_frees_what_is_its_own_and_nothing_that_looks_like_it` |
+//! | DEL makes the directory, and fails if a range is wrong | it does neither | `del_needs_neither_good_ranges_nor_a_directory` |
+//! | CHECK passes if the attachment holds anything | the address that was reported must be held | `check_verifies_the_address_itself` |
+//! | GC does nothing | it frees what no valid attachment holds | `c54_gc_frees_what_no_valid_attachment_holds` |
+//! | STATUS succeeds always | 50 when a set is exhausted or the directory cannot be written | `status_says_50_when_a_pool_is_exhausted` |
+//! | faults of the configuration have code 999 | code 7; the texts contain Go's | `errors_contain_gos_words` |
+//! | IPv6 subnets may hold IPv4-mapped addresses | they are refused: their files would be those of IPv4 | `mapped_addresses_are_ipv4_ones` |
 
 pub mod addr;
 pub mod allocator;
@@ -71,12 +90,18 @@ impl Plugin for HostLocal {
     fn check(&self, req: &CheckRequest<Self>) -> Result<()> {
         let settings = req.config().settings(req.runtime(), req.version())?;
         let owner = Owner::new(req.container_id(), req.ifname());
-        let mut store = Store::find(req.config().data_dir()?, req.network())?;
-        let held = store.as_mut().map(|store| store.held_by(&owner)).transpose()?.unwrap_or_default();
         let reported: Vec<Addr> =
             req.prev_result().ips.iter().map(|ip| Addr::from(ip.address.address())).collect();
-        check_addresses(&settings.sets, &held, &reported)
-            .map_err(|reason| Error::message(format!("{NOT_FOUND} {}: {reason}", owner.container_id())))
+        let mut verdict = check_addresses(&settings.sets, &[], &reported);
+        if let Some(mut store) = Store::find(req.config().data_dir()?, req.network())? {
+            verdict = check_addresses(&settings.sets, &store.held_by(&owner)?, &reported);
+            if verdict.is_err() {
+                // Not an error because of a file that someone has written into, which the index does not notice.
+                store.rebuild()?;
+                verdict = check_addresses(&settings.sets, &store.held_by(&owner)?, &reported);
+            }
+        }
+        verdict.map_err(|reason| Error::message(format!("{NOT_FOUND} {}: {reason}", owner.container_id())))
     }
 
     fn gc(&self, req: &GcRequest<Self>) -> Result<()> {

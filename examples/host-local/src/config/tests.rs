@@ -87,7 +87,7 @@ fn requests_of_all_three_ways_are_added_up_and_count_once() {
     assert_eq!(requested("IP=10.2.0.9/24")[0], "10.2.0.9");
     assert_eq!(requested("IP=;IgnoreUnknown=1;K8S_POD_NAME=p")[0], "10.2.0.7");
     let error = Args::parse("IP=nonsense").unwrap_err().to_string();
-    assert!(error.contains("invalid IP address: nonsense"), "{error}");
+    assert!(error.contains("invalid IP address nonsense"), "{error}");
     assert!(Args::parse("MAC=02:00:00:00:00:01").unwrap_err().to_string().starts_with("ARGS: unknown args"));
 }
 
@@ -119,7 +119,7 @@ fn faults_are_told_in_gos_words() {
         "invalid range set 0: Network 10.8.0.0/31 too small to allocate from"
     );
     for (key, value, expected) in [
-        ("subnet", "bogus", "invalid CIDR address"),
+        ("subnet", "bogus", "invalid CIDR address: bogus"),
         ("rangeStart", "bogus", "invalid IP address: bogus"),
         ("gateway", "10.2.0.1/24", "invalid IP address: 10.2.0.1/24"),
     ] {

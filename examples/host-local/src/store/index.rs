@@ -4,17 +4,22 @@
 //! Go's plugin never looks there: names that start with a dot are no networks. The directory remains the only truth.
 //! The index is believed only if its first page is whole, of this boot and of this form, and has the directory's
 //! [stamp](super::stamp), which no longer matches once anyone has changed an entry. A call changes the directory first,
-//! the slots next, and the first page last, so a call that is killed anywhere leaves an index that is not believed. A
-//! power cut may keep any of those writes and lose others; then it is another boot. Whatever is not believed is made
-//! anew from the directory. No failure of the index is a failure of a call.
+//! sets its stamp and the slots next, and writes the first page last, so a call that is killed anywhere leaves an index
+//! that is not believed. A power cut may keep any of those writes and lose others; then it is another boot. Whatever is
+//! not believed is made anew from the directory. No failure of the index is a failure of a call.
+//!
+//! What remains is a person who changes files without the lock in the very instant of a call, between its first look and
+//! its stamp. A file that went then is noticed when the index names it, since each is compared; one that came then is
+//! not known until the next change. GC, which reads everything, ends that too.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use super::slot;
 use super::stamp::Stamp;
-use super::table::{self, Size, Table};
+use super::table::{Size, Table};
 
 /// What every boot of the machine has another one of.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
@@ -73,11 +78,12 @@ impl Index {
             // An entry was changed and the times were not: here nothing can be told from them.
             return Err(io::ErrorKind::Unsupported.into());
         }
+        let number = self.last.map_or_else(first_number, |(_, number)| number.wrapping_add(1));
+        // Before anything is written, since not every directory lets its times be set.
+        let stamp = Stamp::renew(&self.dir, number)?.ok_or(io::ErrorKind::Unsupported)?;
         let mut options = File::options();
         let file = options.write(true).create(is_new).truncate(is_new).mode(0o600).open(&self.path)?;
         table.write_changes(&file)?;
-        let number = self.last.map_or_else(first_number, |(_, number)| number.wrapping_add(1));
-        let stamp = Stamp::renew(&self.dir, number)?.ok_or(io::ErrorKind::Unsupported)?;
         let header = Header { boot: self.boot, stamp, number, size: table.size() };
         file.write_all_at(&header.encode(), 0)?;
         self.last = Some((stamp, number));
@@ -116,7 +122,7 @@ impl Header {
         for (place, number) in bytes[24..].chunks_exact_mut(8).zip(numbers) {
             place.copy_from_slice(&number.to_le_bytes());
         }
-        let sum = table::hash(&bytes[..HEADER - 8]);
+        let sum = slot::hash(&bytes[..HEADER - 8]);
         bytes[HEADER - 8..].copy_from_slice(&sum.to_le_bytes());
         bytes
     }

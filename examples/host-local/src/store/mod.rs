@@ -8,11 +8,13 @@
 //!
 //! A [`Store`] holds the lock as long as it lives. Files come to be as a whole, but are not waited for to reach the disk:
 //! no container outlives a power cut, and a reservation that does is one too many. What a power cut leaves empty
-//! reserves nothing. Who holds what is looked up in an [index](index), and what it says is compared with the file before
+//! reserves nothing. Who holds what is looked up in an index, `index.rs`, and what it says is compared with the file before
 //! anything is done about it.
 
+mod garbage;
 mod index;
 mod scan;
+mod slot;
 mod stamp;
 mod table;
 
@@ -30,7 +32,7 @@ use self::scan::Content;
 use self::table::Table;
 use crate::addr::Addr;
 use crate::allocator::Occupancy;
-use crate::reservation::{Holder, Owner, ValidOwners};
+use crate::reservation::{Holder, Owner};
 
 /// Where networks are kept unless the configuration says otherwise; Go's.
 pub const DEFAULT_DATA_DIR: &str = "/var/lib/cni/networks";
@@ -135,49 +137,17 @@ impl Store {
         self.remove(addresses, owner.text())
     }
 
-    /// Writes down the address given out last.
+    /// Writes down the address given out last, or that there was none.
     ///
     /// # Errors
     ///
     /// When the file cannot be written.
-    pub fn set_last_reserved(&mut self, range_set: usize, address: Addr) -> Result<()> {
-        atomic::write_unsynced(self.last_reserved_path(range_set), address.to_string(), MODE)
-    }
-
-    /// Removes the reservations that no valid attachment holds, files without content, and what killed processes left.
-    /// Files that are no reservations stay. Goes on past failures.
-    ///
-    /// The directory is read as a whole and the index made anew.
-    ///
-    /// # Errors
-    ///
-    /// Every failure.
-    pub fn collect_garbage(&mut self, valid: &ValidOwners) -> std::result::Result<Vec<Addr>, Vec<Error>> {
-        let found = scan::scan(&self.dir).map_err(|error| vec![error])?;
-        let mut errors = Vec::new();
-        let mut removed = Vec::new();
-        let mut kept = Vec::new();
-        for (address, content) in found.files {
-            let stale = match &content {
-                Content::Empty => true,
-                Content::Foreign => false,
-                Content::Text(text) => valid.lack(text),
-            };
-            if !stale {
-                kept.push((address, content));
-                continue;
-            }
-            match remove_file(&self.path(address)) {
-                Ok(()) => removed.push(address),
-                Err(error) => {
-                    errors.push(error);
-                    kept.push((address, content));
-                }
-            }
+    pub fn set_last_reserved(&mut self, range_set: usize, address: Option<Addr>) -> Result<()> {
+        let path = self.last_reserved_path(range_set);
+        match address {
+            Some(address) => atomic::write_unsynced(path, address.to_string(), MODE),
+            None => remove_file(&path),
         }
-        errors.extend(found.leftovers.iter().filter_map(|name| remove_file(&self.dir.join(name)).err()));
-        self.table = table_of(&kept).ok();
-        if errors.is_empty() { Ok(removed) } else { Err(errors) }
     }
 
     /// Forgets what the index said and reads the directory.
@@ -315,7 +285,7 @@ impl Drop for Store {
 }
 
 fn key_of(text: &str) -> u64 {
-    table::hash(text.as_bytes())
+    slot::hash(text.as_bytes())
 }
 
 /// A table in memory of what was found.

@@ -1,30 +1,21 @@
 //! A hash table in pages, of which only those that a call looks at are read: who holds which addresses, and which
 //! addresses are held. What it says is true only as long as the index says so (see `index`).
 //!
-//! A slot has 32 bytes, little-endian; all zeros is empty:
-//!
-//! | bytes | |
-//! | --- | --- |
-//! | 0 | kind: 1 owner (IPv4), 2 owner (IPv6), 3 block (IPv4), 4 block (IPv6) |
-//! | 1–3 | zero |
-//! | 4–7 | checksum of the rest |
-//! | 8–15 | owner: hash of what the reservation says; block: one bit per address |
-//! | 16–31 | owner: the address; block: its first address, a multiple of 64 |
-//!
 //! An owner stands at the place of its hash, a block at that of its address, or in the next free slot (linear probing).
 //! What is removed leaves no mark: the slots after it move up. Blocks answer "which is the next free address" 64
-//! addresses at a time, and take no room where nothing is held, however wide the range.
+//! addresses at a time, and take no room where nothing is held, however wide the range. The form of a slot is in
+//! [`slot`](super::slot).
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 
-use crate::addr::{Addr, Family};
+use super::slot::{SLOT, Slot, corrupt, place_of_block, place_of_key};
+use crate::addr::Addr;
 
 /// What is read and written at once; also the size of the header that is before the slots.
 pub(super) const PAGE: usize = 4096;
-const SLOT: usize = 32;
 const SLOTS_PER_PAGE: u64 = (PAGE / SLOT) as u64;
 /// Addresses in a block.
 const BLOCK: u128 = 64;
@@ -57,12 +48,6 @@ pub(super) struct Size {
 struct Page {
     bytes: Box<[u8; PAGE]>,
     changed: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Slot {
-    Owner { key: u64, address: Addr },
-    Block { first: Addr, bits: u64 },
 }
 
 impl Table {
@@ -209,12 +194,8 @@ impl Table {
         for step in 1..=self.size.capacity {
             let next = self.wrap(at.wrapping_add(step));
             let Some(slot) = self.slot(next)? else { break };
-            let home = match slot {
-                Slot::Owner { key, .. } => place_of_key(key),
-                Slot::Block { first, .. } => place_of_block(first),
-            };
             // How far the slot is from where it belongs, and how far from the hole.
-            if self.wrap(next.wrapping_sub(home)) >= self.wrap(next.wrapping_sub(hole)) {
+            if self.wrap(next.wrapping_sub(slot.place())) >= self.wrap(next.wrapping_sub(hole)) {
                 self.write_slot(hole, &slot.encode())?;
                 hole = next;
             }
@@ -239,11 +220,7 @@ impl Table {
         let mut grown = Self { file: None, pages: BTreeMap::new(), size };
         for at in 0..self.size.capacity {
             let Some(slot) = self.slot(at)? else { continue };
-            let home = match slot {
-                Slot::Owner { key, .. } => place_of_key(key),
-                Slot::Block { first, .. } => place_of_block(first),
-            };
-            let at = grown.probe(home, |_| false)?;
+            let at = grown.probe(slot.place(), |_| false)?;
             grown.put(at, slot)?;
         }
         *self = grown;
@@ -282,77 +259,6 @@ impl Table {
     }
 }
 
-impl Slot {
-    fn encode(self) -> [u8; SLOT] {
-        let (kind, word, address) = match self {
-            Self::Owner { key, address } => (0, key, address),
-            Self::Block { first, bits } => (2, bits, first),
-        };
-        let mut bytes = [0; SLOT];
-        bytes[0] = kind + if address.family() == Family::V4 { 1 } else { 2 };
-        bytes[8..16].copy_from_slice(&word.to_le_bytes());
-        bytes[16..].copy_from_slice(&address.number().to_le_bytes());
-        let sum = checksum(&bytes);
-        bytes[4..8].copy_from_slice(&sum);
-        bytes
-    }
-
-    fn decode(bytes: &[u8]) -> io::Result<Option<Self>> {
-        let mut slot = [0; SLOT];
-        slot.copy_from_slice(bytes);
-        if slot == [0; SLOT] {
-            return Ok(None);
-        }
-        let mut sum = [0; 4];
-        sum.copy_from_slice(&slot[4..8]);
-        slot[4..8].fill(0);
-        let kind = slot[0];
-        if sum != checksum(&slot) || !(1..=4).contains(&kind) {
-            return Err(corrupt("a slot is damaged"));
-        }
-        let (mut word, mut number) = ([0; 8], [0; 16]);
-        word.copy_from_slice(&slot[8..16]);
-        number.copy_from_slice(&slot[16..]);
-        let family = if kind % 2 == 1 { Family::V4 } else { Family::V6 };
-        let address =
-            Addr::new(family, u128::from_le_bytes(number)).ok_or_else(|| corrupt("no such address"))?;
-        let word = u64::from_le_bytes(word);
-        Ok(Some(if kind <= 2 {
-            Self::Owner { key: word, address }
-        } else {
-            Self::Block { first: address, bits: word }
-        }))
-    }
-}
-
-/// The hash of what a reservation says: FNV-1a, which is the same in every build.
-pub(super) fn hash(bytes: &[u8]) -> u64 {
-    bytes
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
-}
-
-fn checksum(bytes: &[u8]) -> [u8; 4] {
-    let hash = hash(bytes);
-    ((hash >> 32) as u32 ^ hash as u32).to_le_bytes()
-}
-
-/// Spreads a number over the slots.
-fn mix(mut number: u64) -> u64 {
-    number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    number ^ (number >> 31)
-}
-
-fn place_of_key(key: u64) -> u64 {
-    mix(key)
-}
-
-fn place_of_block(first: Addr) -> u64 {
-    let (low, high) = (first.number() as u64, (first.number() >> 64) as u64);
-    mix(low ^ mix(high ^ first.family() as u64))
-}
-
 /// The first address of an address's block, and the address's bit.
 fn block_of(address: Addr) -> (Addr, u64) {
     let offset = address.number() % BLOCK;
@@ -364,10 +270,6 @@ fn block_of(address: Addr) -> (Addr, u64) {
 /// The page of a slot, and where in it the slot is.
 fn place(at: u64) -> (u64, usize) {
     (at / SLOTS_PER_PAGE, (at % SLOTS_PER_PAGE) as usize * SLOT)
-}
-
-fn corrupt(what: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
 #[cfg(test)]

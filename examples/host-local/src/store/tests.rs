@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use proptest::prelude::*;
 
 use super::*;
+use crate::reservation::ValidOwners;
 
 struct Network {
     root: tempfile::TempDir,
@@ -65,8 +66,8 @@ fn c104_files_are_gos_byte_for_byte() {
     assert_eq!(store.held_by(&owner("c1", "eth0")).unwrap(), []);
     assert!(store.reserve(addr("10.0.0.2"), &owner("c1", "eth0")).unwrap());
     assert!(store.reserve(addr("fd00:1::2"), &owner("c1", "eth0")).unwrap());
-    store.set_last_reserved(0, addr("10.0.0.2")).unwrap();
-    store.set_last_reserved(1, addr("fd00:1::2")).unwrap();
+    store.set_last_reserved(0, Some(addr("10.0.0.2"))).unwrap();
+    store.set_last_reserved(1, Some(addr("fd00:1::2"))).unwrap();
     drop(store);
     assert_eq!(net.files(), ["10.0.0.2", "fd00:1::2", "last_reserved_ip.0", "last_reserved_ip.1", "lock"]);
     for (file, content, mode) in [
@@ -266,7 +267,7 @@ fn the_address_given_out_last_is_read_whatever_stands_there() {
     }
     fs::write(net.path("last_reserved_ip.0"), [0xff]).unwrap();
     assert_eq!(store.last_reserved(0), None);
-    store.set_last_reserved(0, addr("fd00::9")).unwrap();
+    store.set_last_reserved(0, Some(addr("fd00::9"))).unwrap();
     assert_eq!(store.last_reserved(0), Some(addr("fd00::9")));
 }
 

@@ -104,11 +104,11 @@ fn a_call_that_is_killed_anywhere_leaves_nothing_to_believe() {
         let mut table = index.load().unwrap();
         fs::write(net.dir.join(format!("10.0.1.{step}")), "c1").unwrap();
         if step >= 1 {
-            table.insert(addr("10.0.1.1"), Some(1)).unwrap();
-            table.write_changes(&File::options().write(true).open(net.file()).unwrap()).unwrap();
+            Stamp::renew(&index.dir, index.last.unwrap().1 + 1).unwrap().unwrap();
         }
         if step >= 2 {
-            Stamp::renew(&index.dir, index.last.unwrap().1 + 1).unwrap().unwrap();
+            table.insert(addr("10.0.1.2"), Some(1)).unwrap();
+            table.write_changes(&File::options().write(true).open(net.file()).unwrap()).unwrap();
         }
         assert!(!net.is_believed(), "killed after step {step}");
     }

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use proptest::prelude::*;
 
 use super::*;
+use crate::addr::Family;
 
 fn addr(text: &str) -> Addr {
     Addr::from(text.parse::<IpAddr>().unwrap())
