@@ -50,3 +50,40 @@ fn link_to(netlink: &Handle, address: Ipv4Addr) -> Result<Option<u32>> {
     });
     Ok(best.first().and_then(|route| route.link))
 }
+
+#[cfg(test)]
+mod tests {
+    use plugin_support::netlink::{LinkKind, NewAddress, NewLink, Peer};
+    use plugin_support::testing::FakeKernel;
+
+    use super::*;
+
+    #[test]
+    fn the_most_specific_route_leads_to_the_container() {
+        let fake = FakeKernel::new();
+        let netlink = fake.host().netlink().unwrap();
+        for (name, address) in [("eth0", "192.0.2.1/24"), ("br0", "10.2.0.1/16")] {
+            netlink.create(&NewLink::new(name, LinkKind::Bridge(Default::default())).up()).unwrap();
+            let address: ipnetwork::IpNetwork = address.parse().unwrap();
+            netlink.add_address(&netlink.link(name).unwrap(), &NewAddress::new(address)).unwrap();
+        }
+        netlink.create(&NewLink::new("veth1", LinkKind::Veth(Peer::new("peer1"))).up()).unwrap();
+        netlink.set_up(&netlink.link("peer1").unwrap()).unwrap();
+        let to = |network: &str| Route::to(network.parse::<ipnetwork::IpNetwork>().unwrap());
+        netlink.add_route(&to("0.0.0.0/0").dev(&netlink.link("eth0").unwrap())).unwrap();
+        netlink.add_route(&to("10.2.0.9/32").dev(&netlink.link("veth1").unwrap())).unwrap();
+
+        let leads = |address: &str| {
+            let link = link_to(&netlink, address.parse().unwrap()).unwrap();
+            netlink.link_by_index(link.unwrap()).unwrap().name
+        };
+        assert_eq!(["10.2.0.9", "10.2.0.8", "198.51.100.1"].map(leads), ["veth1", "br0", "eth0"]);
+    }
+
+    #[test]
+    fn where_nothing_leads_nothing_is_changed() {
+        let fake = FakeKernel::new();
+        allow_localhost(&Kernel::from(&fake), Ipv4Addr::new(10, 2, 0, 2)).unwrap();
+        assert_eq!(fake.log(), [""; 0]);
+    }
+}
