@@ -158,6 +158,10 @@ impl Store {
     pub fn rebuild(&mut self) -> Result<()> {
         self.table = None;
         let found = scan::scan(&self.dir)?;
+        for leftover in &found.leftovers {
+            // Whoever is killed leaves an index that is not believed, so this is where its file is found.
+            let _ = remove_file(&self.dir.join(leftover));
+        }
         let failed = |error| Error::io(format!("failed to index {:?}", self.dir), error);
         self.table = Some(table_of(&found.files).map_err(failed)?);
         Ok(())

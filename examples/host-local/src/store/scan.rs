@@ -48,11 +48,17 @@ pub(super) fn scan(dir: &Path) -> Result<Found> {
             if let Some(content) = read(&entry.path())? {
                 found.files.push((address, content));
             }
-        } else if name.starts_with(TEMPORARY_PREFIX) {
+        } else if is_temporary(name) {
             found.leftovers.push(name.to_owned());
         }
     }
     Ok(found)
+}
+
+/// Whether a file is named as this plugin's temporary ones are: the prefix and six letters or digits.
+fn is_temporary(name: &str) -> bool {
+    let random = name.strip_prefix(TEMPORARY_PREFIX).unwrap_or_default();
+    random.len() == 6 && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 /// How many files are named by an address, without looking into them.
@@ -126,7 +132,8 @@ mod tests {
             ("last_reserved_ip.0", "10.0.0.2"),
             ("notes.txt", "c1\r\neth0"),
             ("10.0.0.007", "c1\r\neth0"),
-            (".tmp-abc", "c1\r\neth0"),
+            (".tmp-abC12x", "c1\r\neth0"),
+            (".tmp-of-mine", "c1\r\neth0"),
         ] {
             fs::write(path(name), content).unwrap();
         }
@@ -151,7 +158,7 @@ mod tests {
             ("fd00::2", text("c2\r\neth0")),
         ];
         assert_eq!(files, expected.map(|(name, content)| (Addr::from_file_name(name).unwrap(), content)));
-        assert_eq!(leftovers, [".tmp-abc"]);
+        assert_eq!(leftovers, [".tmp-abC12x"]);
         assert_eq!(count(dir.path()).unwrap(), 10);
         assert_eq!(read(&path("10.0.0.77")).unwrap(), None);
     }

@@ -228,6 +228,16 @@ fn foreign_files_are_not_given_back_whatever_stands_in_them() {
 }
 
 #[test]
+fn what_a_killed_call_left_goes_with_the_next_one() {
+    let net = Network::new();
+    net.go_reserves("10.0.0.2", "c1\r\neth0");
+    net.go_reserves(".tmp-aB12xY", "c2\r\neth0");
+    net.go_reserves(".tmp-of-mine", "c2\r\neth0");
+    assert_eq!(net.open().held_by(&owner("c2", "eth0")).unwrap(), []);
+    assert_eq!(net.files(), [".tmp-of-mine", "10.0.0.2", "lock"]);
+}
+
+#[test]
 fn c54_garbage_is_what_no_valid_attachment_holds() {
     let net = Network::new();
     for (file, content) in [
@@ -237,7 +247,7 @@ fn c54_garbage_is_what_no_valid_attachment_holds() {
         ("10.1.0.5", "c3"),
         ("10.1.0.6", ""),
         ("10.1.0.7", "c1\r\neth1"),
-        (".tmp-Xy12", "c9\r\neth0"),
+        (".tmp-Xy12ab", "c9\r\neth0"),
         ("last_reserved_ip.0", "10.1.0.3"),
         ("notes.txt", "c2\r\neth0"),
     ] {

@@ -232,7 +232,7 @@ fn c54_gc_frees_what_no_valid_attachment_holds() {
 fn gc_goes_on_past_what_it_cannot_remove() {
     let net = Network::of(&["10.1.0.0/24"]);
     net.write("10.1.0.2", "c1\r\neth0");
-    fs::create_dir_all(net.path(".tmp-x/y")).unwrap();
+    fs::create_dir_all(net.path(".tmp-abcdef/y")).unwrap();
     let outcome = net.gc(&[]);
     assert!(outcome.assert_error(999).msg.starts_with("failed to remove"), "{:?}", outcome.error());
     assert_eq!(net.reserved(), [""; 0]);
