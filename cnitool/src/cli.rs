@@ -69,6 +69,9 @@ pub(crate) enum Command {
     /// Show which spec versions plugins support, and the best that they have in common
     #[command(after_help = help::PLUGIN_VERSIONS)]
     Version(Version),
+    /// Tell everything that is wrong with configurations, without running them
+    #[command(after_help = help::VALIDATE)]
+    Validate(Validate),
     /// Show the networks, and the files that are not used and why
     #[command(after_help = help::LIST)]
     List,
@@ -137,4 +140,16 @@ pub(crate) struct Version {
     /// With a '/' in it, it is a path; otherwise a network of the name is preferred to a plugin.
     #[arg(value_name = "NET|PLUGIN|DIR")]
     pub(crate) subject: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Validate {
+    /// A file, a network, or a directory; by default the directory of the configurations
+    ///
+    /// With a '/' in it or the ending of a configuration file, it is a path; otherwise a network's name.
+    #[arg(value_name = "FILE|NET|DIR")]
+    pub(crate) subject: Option<String>,
+    /// What a runtime would offer by capability, as a JSON object [env: CAP_ARGS]
+    #[arg(long, value_name = "JSON")]
+    pub(crate) cap_args: Option<OsString>,
 }

@@ -103,16 +103,18 @@ pub(crate) fn runtime_conf(target: &Target, settings: &Settings, env: Env<'_>) -
         Some(given) => given.pairs()?,
         None => CniArgs::new(),
     };
-    let capability_args = match Given::find(target.cap_args.clone(), "--cap-args", CAP_ARGS, env) {
-        Some(given) => given.object()?,
-        None => ExtraKeys::default(),
-    };
+    let capability_args = capability_args(target.cap_args.clone(), env)?;
     // Both names keep their rules by now, so that nothing can be wrong with the whole.
     let rt = RuntimeConf::new(netns::container_id(&netns), ifname).map_err(|error| Usage {
         origin: "NETNS",
         fault: error.faults.into_iter().next().map_or(Fault::Empty, Fault::Name),
     })?;
     Ok(rt.with_netns(netns).with_args(args).with_capability_args(capability_args))
+}
+
+/// The values that are offered to plugins, by capability.
+pub(crate) fn capability_args(flag: Option<OsString>, env: Env<'_>) -> Result<ExtraKeys, Usage> {
+    Given::find(flag, "--cap-args", CAP_ARGS, env).map_or(Ok(ExtraKeys::default()), |given| given.object())
 }
 
 /// An attachment that GC is to leave alone.

@@ -1,8 +1,8 @@
 //! `add`: attaches a network namespace to a network.
 
-use libcni::{Client, Network, RuntimeConf};
+use libcni::{Client, Network, Plugin, RuntimeConf};
 
-use super::{Context, unconsumed};
+use super::{Context, declared};
 use crate::cli::Add;
 use crate::failure::{Failure, Fault, Usage};
 use crate::output::Unconsumed;
@@ -10,8 +10,10 @@ use crate::output::Unconsumed;
 pub(super) fn run(args: &Add, context: &Context<'_>) -> Result<(), Failure> {
     let rt = context.runtime_conf(&args.target)?;
     let network = context.network(&args.target.network)?;
-    for capability in unconsumed(rt.capability_args(), &network) {
-        context.console.warn(Unconsumed { capability, network: &network });
+    for (capability, _) in rt.capability_args().iter() {
+        if !declared(network.plugins().iter().map(Plugin::config), capability) {
+            context.console.warn(Unconsumed { capability, network: &network });
+        }
     }
     let client = context.client();
     let result = if args.undo {

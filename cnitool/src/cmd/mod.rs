@@ -8,14 +8,16 @@ mod del;
 mod gc;
 mod list;
 mod status;
+mod validate;
 mod version;
 
 pub(crate) use ask::{Asked, best_common};
+pub(crate) use validate::{Excerpt, Validated};
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use libcni::cni_types::ExtraKeys;
+use libcni::cni_types::config::PluginConfig;
 use libcni::{Client, ClientBuilder, Network, Observer, ProcessExec, RuntimeConf, Warning};
 
 use crate::cli::{Cli, Command, Target};
@@ -44,6 +46,7 @@ fn dispatch(command: Command, context: &Context<'_>) -> Result<(), Failure> {
         Command::Gc(args) => gc::run(&args, context),
         Command::Status(args) => status::run(&args, context),
         Command::Version(args) => version::run(&args, context),
+        Command::Validate(args) => validate::run(&args, context),
         Command::List => list::run(context),
         Command::Attachments(args) => attachments::run(&args, context),
     }
@@ -79,15 +82,9 @@ impl Context<'_> {
     }
 }
 
-/// The capabilities that are offered and that no plugin declares, so that they have no effect.
-fn unconsumed<'a>(offered: &'a ExtraKeys, network: &Network) -> Vec<&'a str> {
-    let is_declared = |capability: &str| {
-        network
-            .plugins()
-            .iter()
-            .any(|plugin| plugin.config().wanted_capabilities().any(|it| it == capability))
-    };
-    offered.iter().map(|(capability, _)| capability).filter(|capability| !is_declared(capability)).collect()
+/// Whether any of these plugins wants to be given a capability.
+fn declared<'a>(configs: impl IntoIterator<Item = &'a PluginConfig>, capability: &str) -> bool {
+    configs.into_iter().any(|config| config.wanted_capabilities().any(|wanted| wanted == capability))
 }
 
 /// Looks on while plugins run.

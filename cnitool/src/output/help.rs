@@ -87,6 +87,16 @@ Examples:
 
 The exit status is 1 if one of the plugins is missing or does not answer.";
 
+pub(crate) const VALIDATE: &str = "\
+Examples:
+  cnitool validate
+  cnitool validate ./10-pod-network.conflist
+  cnitool validate pod-network --cap-args '{\"portMappings\":[]}'
+
+It tells mistakes in the files with line and column, plugins that are missing, versions that do not fit, and
+warns of capabilities that no plugin would take. Each plugin is asked for its versions, and nothing else is
+run. The exit status is 1 if something is wrong.";
+
 /// What `--version` prints: the program's version, and the spec's.
 pub(crate) const VERSION: &str =
     concat!(env!("CARGO_PKG_VERSION"), "\nCNI spec 0.1.0, 0.2.0, 0.3.0, 0.3.1, 0.4.0, 1.0.0, 1.1.0");

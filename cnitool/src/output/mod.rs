@@ -10,6 +10,7 @@ mod operation;
 mod problem;
 mod style;
 mod table;
+mod validate;
 mod version;
 
 use std::fmt::Display;
@@ -23,6 +24,7 @@ pub(crate) use attachments::Attached;
 pub(crate) use list::{Listing, Unread};
 pub(crate) use operation::{Collected, Done, Note, Unconsumed};
 pub(crate) use style::Style;
+pub(crate) use validate::Validations;
 pub(crate) use version::{Group, Subject, Versions};
 
 use crate::env::Env;

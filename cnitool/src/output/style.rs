@@ -19,6 +19,10 @@ impl Style {
         self.paint("1;31", text)
     }
 
+    pub(crate) fn green(self, text: &str) -> String {
+        self.paint("32", text)
+    }
+
     pub(crate) fn yellow(self, text: &str) -> String {
         self.paint("1;33", text)
     }

@@ -8,4 +8,5 @@ mod gc;
 mod list;
 mod operations;
 mod support;
+mod validate;
 mod version;
