@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::output::help;
+use crate::output::{TraceFormat, help};
 
 #[derive(Debug, Parser)]
 #[command(
@@ -45,6 +45,10 @@ pub(crate) struct Common {
     /// Print JSON: one document on stdout, one object a line on stderr
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// Tell on stderr what each plugin did and how long it took; with =json all that went in and came out
+    // Without a format, that of `--json`.
+    #[arg(long, value_name = "FORMAT", global = true, num_args = 0..=1, require_equals = true)]
+    pub(crate) trace: Option<Option<TraceFormat>>,
 }
 
 // Each subcommand's arguments are only built when it is the one: it saves a good part of the start-up.

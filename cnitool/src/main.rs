@@ -6,6 +6,7 @@
 //! | `env` | what was meant: flags over environment over defaults |
 //! | `netns` | the container ID of a network namespace |
 //! | `cmd` | what each subcommand does |
+//! | `trace` | what is recorded of each run of a plugin |
 //! | `output` | every text that a user sees |
 
 mod cli;
@@ -14,6 +15,7 @@ mod env;
 mod failure;
 mod netns;
 mod output;
+mod trace;
 
 use std::process::ExitCode;
 

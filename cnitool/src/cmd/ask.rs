@@ -25,16 +25,16 @@ pub(crate) struct Asked {
 
 /// A client for questions: a plugin that does not answer is killed with all that it started.
 pub(super) fn client(context: &Context<'_>) -> Client {
-    built(context.client_builder())
+    built(context.client_builder(), context)
 }
 
 /// The same for the plugins of one folder.
 pub(super) fn client_in(dir: &Path, context: &Context<'_>) -> Client {
-    built(context.client_builder().plugin_dirs([dir]))
+    built(context.client_builder().plugin_dirs([dir]), context)
 }
 
-fn built(builder: ClientBuilder) -> Client {
-    builder.exec(Arc::new(ProcessExec::new())).timeout(PATIENCE).build()
+fn built(builder: ClientBuilder, context: &Context<'_>) -> Client {
+    builder.exec(Arc::new(context.exec(ProcessExec::new()))).timeout(PATIENCE).build()
 }
 
 /// Asks one plugin.

@@ -18,20 +18,26 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use libcni::cni_types::config::PluginConfig;
-use libcni::{Client, ClientBuilder, Network, Observer, ProcessExec, RuntimeConf, Warning};
+use libcni::{Client, ClientBuilder, Network, ProcessExec, RuntimeConf};
 
 use crate::cli::{Cli, Command, Target};
 use crate::env::{self, Env, Settings};
 use crate::failure::Failure;
-use crate::output::Console;
+use crate::output::{Console, TraceFormat};
+use crate::trace::Watcher;
 
 /// Runs the command that was typed.
 pub(crate) fn run(cli: Cli) -> ExitCode {
     let env = Env::of_this_process();
-    let console = Console::new(cli.common.json, env);
-    let outcome = Settings::resolve(cli.common, env)
-        .map_err(Failure::from)
-        .and_then(|settings| dispatch(cli.command, &Context { settings, env, console }));
+    let by_default = if cli.common.json { TraceFormat::Json } else { TraceFormat::Text };
+    let trace = cli.common.trace.map(|format| format.unwrap_or(by_default));
+    let console = Console::new(cli.common.json, trace, env);
+    let watcher = Arc::new(Watcher::new(console, trace));
+    let outcome = Settings::resolve(cli.common, env).map_err(Failure::from).and_then(|settings| {
+        let context = Context { settings, env, console, watcher: Arc::clone(&watcher), trace };
+        dispatch(cli.command, &context)
+    });
+    watcher.finish();
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => console.fail(&failure),
@@ -57,6 +63,8 @@ struct Context<'a> {
     settings: Settings,
     env: Env<'a>,
     console: Console,
+    watcher: Arc<Watcher>,
+    trace: Option<TraceFormat>,
 }
 
 impl Context<'_> {
@@ -77,23 +85,17 @@ impl Context<'_> {
             .plugin_dirs(&self.settings.plugin_dirs)
             .cache_dir(&self.settings.cache_dir)
             // In the process group of this program, so that Ctrl-C stops plugins, too. There is no time limit.
-            .exec(Arc::new(ProcessExec::for_delegates()))
-            .observer(Arc::new(Watcher { console: self.console }))
+            .exec(Arc::new(self.exec(ProcessExec::for_delegates())))
+            .observer(Arc::<Watcher>::clone(&self.watcher))
+    }
+
+    /// With a trace in JSON stderr has nothing else: what plugins print there is in it.
+    fn exec(&self, exec: ProcessExec) -> ProcessExec {
+        if self.trace == Some(TraceFormat::Json) { exec.with_stderr(|_| ()) } else { exec }
     }
 }
 
 /// Whether any of these plugins wants to be given a capability.
 fn declared<'a>(configs: impl IntoIterator<Item = &'a PluginConfig>, capability: &str) -> bool {
     configs.into_iter().any(|config| config.wanted_capabilities().any(|wanted| wanted == capability))
-}
-
-/// Looks on while plugins run.
-struct Watcher {
-    console: Console,
-}
-
-impl Observer for Watcher {
-    fn warning(&self, warning: &Warning) {
-        self.console.warn(warning);
-    }
 }

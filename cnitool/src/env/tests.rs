@@ -3,7 +3,7 @@
 use super::*;
 
 fn common() -> Common {
-    Common { conf_dir: None, plugin_path: None, cache_dir: None, ifname: None, json: false }
+    Common { conf_dir: None, plugin_path: None, cache_dir: None, ifname: None, json: false, trace: None }
 }
 
 fn target(netns: &str) -> Target {

@@ -3,6 +3,7 @@
 //! Commands make values; the words for them, plain or as JSON, are here. Nothing else in the crate writes.
 
 mod attachments;
+mod change;
 mod error;
 pub(crate) mod help;
 mod list;
@@ -10,6 +11,7 @@ mod operation;
 mod problem;
 mod style;
 mod table;
+mod trace;
 mod validate;
 mod version;
 
@@ -21,9 +23,11 @@ use serde::Serialize;
 use serde_json::ser::PrettyFormatter;
 
 pub(crate) use attachments::Attached;
+pub(crate) use change::changes;
 pub(crate) use list::{Listing, Unread};
 pub(crate) use operation::{Collected, Done, Note, Unconsumed};
 pub(crate) use style::Style;
+pub(crate) use trace::TraceFormat;
 pub(crate) use validate::Validations;
 pub(crate) use version::{Group, Subject, Versions};
 
@@ -45,13 +49,17 @@ pub(crate) trait Report {
 /// How to write.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Console {
+    /// Whether stdout gets JSON.
     json: bool,
+    /// Whether each line on stderr is JSON.
+    json_lines: bool,
     no_color: bool,
 }
 
 impl Console {
-    pub(crate) fn new(json: bool, env: Env<'_>) -> Self {
-        Self { json, no_color: env.no_color() }
+    pub(crate) fn new(json: bool, trace: Option<TraceFormat>, env: Env<'_>) -> Self {
+        let json_lines = json || trace == Some(TraceFormat::Json);
+        Self { json, json_lines, no_color: env.no_color() }
     }
 
     /// Writes a report on stdout.
@@ -80,7 +88,7 @@ impl Console {
             Failure::Told => {}
             // Whoever reads has read enough.
             Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
-            _ if self.json => self.stderr(&json_line(&error::event(failure))),
+            _ if self.json_lines => self.stderr(&json_line(&error::event(failure))),
             _ => {
                 self.tell("error", Style::red, &error::text(failure));
                 if let Some(remedy) = error::remedy(failure) {
@@ -92,16 +100,19 @@ impl Console {
     }
 
     fn tell(self, what: &'static str, paint: fn(Style, &str) -> String, message: &dyn Display) {
-        if self.json {
+        if self.json_lines {
             return self.stderr(&json_line(&Message { event: what, message: message.to_string() }));
         }
-        let style = self.style(io::stderr().is_terminal());
-        self.stderr(&format!("{} {message}\n", paint(style, &format!("{what}:"))));
+        self.stderr(&format!("{} {message}\n", paint(self.style_of_stderr(), &format!("{what}:"))));
     }
 
     /// Nobody can be told that stderr is closed.
     fn stderr(self, text: &str) {
         let _ = io::stderr().lock().write_all(text.as_bytes());
+    }
+
+    fn style_of_stderr(self) -> Style {
+        self.style(io::stderr().is_terminal())
     }
 
     fn style(self, is_terminal: bool) -> Style {

@@ -8,5 +8,6 @@ mod gc;
 mod list;
 mod operations;
 mod support;
+mod trace;
 mod validate;
 mod version;
