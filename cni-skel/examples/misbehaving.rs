@@ -1,12 +1,12 @@
 //! A plugin that does what a plugin should not, so that the SDK's guards can be seen at work by the tests.
 //!
-//! `CNI_ARGS=DO=…` says what: `print`, `print-partial`, `child`, `panic`, `fail`, `panic-with-lease`; anything else does
-//! nothing wrong. Where there is an IPAM plugin its answer is the result.
+//! `CNI_ARGS=DO=…` says what: `print`, `print-partial`, `child`, `panic`, `fail`, `panic-with-lease`, and `panic-outside`,
+//! which panics where no handler runs; anything else does nothing wrong. Where there is an IPAM plugin its answer is the result.
 
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-use cni_skel::{AddRequest, AddResult, CniArgs, CniPlugin, DelRequest, Error, Plugin, Result};
+use cni_skel::{AddRequest, AddResult, CniArgs, CniPlugin, DelRequest, Dispatcher, Error, Plugin, Result};
 
 #[derive(CniArgs)]
 #[cni(ignore_unknown)]
@@ -62,5 +62,10 @@ impl Plugin for Misbehaving {
 }
 
 fn main() -> ExitCode {
-    cni_skel::run(&Misbehaving)
+    cni_skel::run_with(|call| {
+        if call.var("CNI_ARGS").is_some_and(|args| args == "DO=panic-outside") {
+            panic!("out of luck");
+        }
+        Dispatcher::new(&Misbehaving).respond(call)
+    })
 }

@@ -46,6 +46,23 @@ impl CniArgs for () {
     }
 }
 
+/// Every pair as it came, for plugins that pass arguments on or whose keys are not known beforehand. None is unknown.
+///
+/// ```
+/// use cni_skel::{CniArgs, types};
+///
+/// let args = <types::CniArgs as CniArgs>::parse("A=1;B=2")?;
+/// assert_eq!(args.find("B"), Some("2"));
+/// # Ok::<(), types::args::InvalidArgs>(())
+/// ```
+impl CniArgs for types::CniArgs {
+    const KEYS: &'static [&'static str] = &[];
+
+    fn from_args(args: &types::CniArgs) -> Result<Self, InvalidArgs> {
+        Ok(args.clone())
+    }
+}
+
 /// A type that the value of an argument can have.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be read from the value of an argument",

@@ -51,9 +51,13 @@ pub(crate) fn decode<T: DeserializeOwned>(json: &[u8], deny_unknown_keys: bool) 
     }
     decoded.map_err(|error| {
         let path = error.path().to_string();
-        let message = error.inner().to_string();
+        let mut message = error.inner().to_string();
         // The position is within the value of the key, not within the request: the path says more.
-        let message = message.split(" at line ").next().unwrap_or_default();
+        if error.inner().line() > 0
+            && let Some(at) = message.rfind(" at line ")
+        {
+            message.truncate(at);
+        }
         let path = if path == "." { "" } else { path.as_str() };
         let error = DecodeError::data(WHAT, path, message);
         ErrorObject::new(ErrorCode::INVALID_NETWORK_CONFIG, error.to_string())
@@ -194,6 +198,8 @@ mod tests {
     fn a_wrong_value_is_told_with_path_value_and_expectation() {
         let error = read(r#"{"bridge":"b","isGateway":"maybe"}"#).unwrap_err();
         insta::assert_snapshot!(error, @r#"cannot decode network configuration: isGateway: invalid type: string "maybe", expected a boolean (code 7)"#);
+        let error = read(r#"{"bridge":"b","isGateway":"not at line 7"}"#).unwrap_err();
+        insta::assert_snapshot!(error, @r#"cannot decode network configuration: isGateway: invalid type: string "not at line 7", expected a boolean (code 7)"#);
         let error = read("{}").unwrap_err();
         insta::assert_snapshot!(error, @"cannot decode network configuration: missing field `bridge` (code 7)");
     }

@@ -1,8 +1,10 @@
 //! From a call to a reply: every check in the order of the protocol, then the handler.
 //!
-//! The command, the variables, stdin, the network's name, the version, the namespace, what the command carries
+//! The command, the variables, the namespace, stdin, the network's name, the version, what the command carries
 //! (`prevResult`, valid attachments), the plugin's own configuration, the handler: in this order, and nothing is touched
-//! before all of them are passed.
+//! before all of them are passed. The version comes before the plugin's keys, since it decides what they mean.
+
+mod checks;
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,15 +12,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::call::Call;
 use crate::config;
 use crate::error::Result as HandlerResult;
-use crate::netns::{Netns, NetnsId};
 use crate::plugin::Plugin;
 use crate::reply::{Answer, Reply};
 use crate::request::{self, AddRequest, CheckRequest, Context, DelRequest, GcRequest, StatusRequest};
 use crate::runtime_config::RuntimeConfig;
-use crate::types::config::PluginConfig;
+use crate::types::config::{PluginConfig, declared_version};
 use crate::types::{
-    AddResult, CniVersion, Command, DecodeError, ErrorCode, ErrorObject, PluginInfo, VersionError,
-    VersionedResult, env, reconcile,
+    AddResult, CniVersion, Command, ErrorCode, ErrorObject, PluginInfo, VersionedResult, env,
 };
 use crate::vars;
 
@@ -64,7 +64,7 @@ impl<'p, P: Plugin> Dispatcher<'p, P> {
         self
     }
 
-    /// Answers a call. Neither a wrong call nor a panic of a handler gets past this: both become an error object.
+    /// Answers a call. Neither a wrong call nor a panic of the plugin's code gets past this: both become an error object.
     pub fn respond(&self, mut call: Call) -> Reply {
         match vars::command(&call) {
             Ok(None) => Reply::about(self.about()),
@@ -72,14 +72,12 @@ impl<'p, P: Plugin> Dispatcher<'p, P> {
             Ok(Some(command)) => {
                 let mut notes = String::new();
                 let mut version = None;
-                match self.handle(command, call, &mut version, &mut notes) {
-                    Ok(answer) => Reply { stderr: notes, ..Reply::new(answer) },
-                    Err(error) => {
-                        let error =
-                            error.with_version(version.as_deref().unwrap_or(CniVersion::NEWEST.as_str()));
-                        Reply { stderr: notes, ..Reply::error(error) }
-                    }
-                }
+                let answer = caught(|| self.handle(command, call, &mut version, &mut notes));
+                let answer = answer.unwrap_or_else(|error| {
+                    let version = version.as_deref().unwrap_or(CniVersion::NEWEST.as_str());
+                    Answer::Error(error.with_version(version))
+                });
+                Reply { stderr: notes, ..Reply::new(answer) }
             }
             Err(error) => Reply::error(error.with_version(CniVersion::NEWEST)),
         }
@@ -127,17 +125,19 @@ impl<'p, P: Plugin> Dispatcher<'p, P> {
             Command::Gc | Command::Status | Command::Version => None,
         };
 
-        let stdin = call.stdin.read().map_err(|error| {
+        // The environment is wrong before stdin is. Only the version that the error is told in is still looked up there.
+        let netns = attached.as_ref().and_then(|(attached, _)| attached.netns.as_ref());
+        let allowed = netns.map_or(Ok(()), |netns| checks::refuse_own_netns(&call, netns));
+        let stdin = call.stdin.read();
+        let declared = stdin.as_ref().ok().and_then(|stdin| declared_version(stdin).ok());
+        *version = declared.map(|text| text.unwrap_or_else(|| CniVersion::WHEN_ABSENT.to_string()));
+        allowed?;
+        let stdin = stdin.map_err(|error| {
             ErrorObject::new(ErrorCode::IO_FAILURE, format!("error reading from stdin: {error}"))
         })?;
-        let network_config = read_network_config(stdin)?;
-        if let Some(text) = &network_config.cni_version {
-            *version = Some(text.clone());
-        } else {
-            *version = Some(CniVersion::WHEN_ABSENT.to_string());
-        }
-        let network = check_network(&network_config)?;
-        let version = self.check_version(command, &network_config)?;
+        let network_config = checks::network_config(stdin)?;
+        let network = checks::network(&network_config)?;
+        let version = checks::version(command, &network_config, &self.versions)?;
 
         let context = |call: Call, network_config: PluginConfig| -> Result<Context<P>, ErrorObject> {
             let Call { env, mut stdin, exec, .. } = call;
@@ -146,26 +146,25 @@ impl<'p, P: Plugin> Dispatcher<'p, P> {
             let values = if P::Runtime::CAPABILITIES.is_empty() {
                 Default::default()
             } else {
-                network_config.runtime_values().map_err(|error| invalid_config(&error))?
+                network_config.runtime_values().map_err(|error| checks::invalid_config(error, &stdin))?
             };
-            let runtime = P::Runtime::from_values(&values).map_err(|error| invalid_config(&error))?;
+            let runtime =
+                P::Runtime::from_values(&values).map_err(|error| checks::invalid_config(error, &stdin))?;
             Ok(Context { command, env, stdin, exec, network, version, network_config, config, runtime })
         };
 
         let Some((attached, args)) = attached else {
             if command == Command::Status {
                 let request = StatusRequest { context: context(call, network_config)? };
-                return self.guard(|plugin| plugin.status(&request)).map(|()| Answer::Done);
+                return told::<P, _>(self.plugin.status(&request)).map(|()| Answer::Done);
             }
-            let valid_attachments = valid_attachments(&network_config)?;
+            let valid_attachments = checks::valid_attachments(&network_config, call.stdin.held())?;
             let request = GcRequest { context: context(call, network_config)?, valid_attachments };
-            return self.guard(|plugin| plugin.gc(&request)).map(|()| Answer::Done);
+            return told::<P, _>(self.plugin.gc(&request)).map(|()| Answer::Done);
         };
 
-        if let Some(netns) = &attached.netns {
-            refuse_own_netns(&call, netns)?;
-        }
-        let prev_result = match network_config.decode_prev_result() {
+        let prev_result = network_config.decode_prev_result();
+        let prev_result = match prev_result.map_err(|error| error.located_in(call.stdin.held())) {
             Ok(prev_result) => prev_result.map(VersionedResult::into_add_result),
             // DEL is best effort: without the result it still frees what it can find by itself.
             Err(error) if command == Command::Del => {
@@ -181,15 +180,21 @@ impl<'p, P: Plugin> Dispatcher<'p, P> {
             (Command::Add, Some(netns), prev_result) => {
                 let request =
                     AddRequest { attached: attached(context(call, network_config)?), netns, prev_result };
-                let result: AddResult = self.guard(|plugin| plugin.add(&request))?;
+                let result: AddResult = told::<P, _>(self.plugin.add(&request))?;
                 VersionedResult::new(result, version)
                     .map(|result| Answer::Result(Box::new(result)))
-                    .map_err(|error| ErrorObject::new(ErrorCode::INTERNAL, error.to_string()))
+                    .map_err(|error| {
+                        let details = format!(
+                            "the configuration is of version {version}, where a result is an address; the plugin has none \
+                             to report, which versions from 0.3.0 on allow"
+                        );
+                        ErrorObject::new(ErrorCode::INTERNAL, error.to_string()).with_details(details)
+                    })
             }
             (Command::Check, Some(netns), Some(prev_result)) => {
                 let request =
                     CheckRequest { attached: attached(context(call, network_config)?), netns, prev_result };
-                self.guard(|plugin| plugin.check(&request)).map(|()| Answer::Done)
+                told::<P, _>(self.plugin.check(&request)).map(|()| Answer::Done)
             }
             (Command::Check, ..) => Err(ErrorObject::new(
                 ErrorCode::INVALID_NETWORK_CONFIG,
@@ -198,41 +203,21 @@ impl<'p, P: Plugin> Dispatcher<'p, P> {
             (_, netns, prev_result) => {
                 let request =
                     DelRequest { attached: attached(context(call, network_config)?), netns, prev_result };
-                self.guard(|plugin| plugin.del(&request)).map(|()| Answer::Done)
+                told::<P, _>(self.plugin.del(&request)).map(|()| Answer::Done)
             }
         }
     }
+}
 
-    /// Refuses a version that does not exist, that the plugin does not support, or that has no such command.
-    fn check_version(&self, command: Command, config: &PluginConfig) -> Result<CniVersion, ErrorObject> {
-        let text = config.cni_version.as_deref().unwrap_or(CniVersion::WHEN_ABSENT.as_str());
-        if let Err(error @ VersionError::NotAVersion(_)) = config.version() {
-            return Err(DecodeError::data("network configuration", "cniVersion", error.to_string()).into());
-        }
-        reconcile(text, &self.versions)?;
-        let incompatible = |msg: String, details: String| {
-            Err(ErrorObject::new(ErrorCode::INCOMPATIBLE_CNI_VERSION, msg).with_details(details))
-        };
-        match config.version() {
-            // Only a test plugin that claims such a version gets here.
-            Err(error) => incompatible("incompatible CNI versions".to_owned(), error.to_string()),
-            Ok(version) if !command.exists_in(version) => incompatible(
-                format!("config version does not allow {command}"),
-                format!("config is {text:?}, {command} exists from {:?}", command.first_version().as_str()),
-            ),
-            Ok(version) => Ok(version),
-        }
-    }
+/// What a handler returned, its error as the object that is printed.
+fn told<P: Plugin, T>(returned: HandlerResult<T>) -> Result<T, ErrorObject> {
+    returned.map_err(|error| error.to_object_for::<P>())
+}
 
-    /// Runs a handler; its error and its panic become the error object.
-    fn guard<T>(&self, handler: impl FnOnce(&P) -> HandlerResult<T>) -> Result<T, ErrorObject> {
-        // A plugin answers one call and is gone: nobody sees what a panic left half done.
-        match catch_unwind(AssertUnwindSafe(|| handler(self.plugin))) {
-            Ok(Ok(value)) => Ok(value),
-            Ok(Err(error)) => Err(error.to_object_for::<P>()),
-            Err(panic) => Err(panic_object(&*panic)),
-        }
-    }
+/// Runs code that may be the author's, as handlers and the types of configurations are; a panic becomes the error object.
+pub(crate) fn caught<T>(run: impl FnOnce() -> Result<T, ErrorObject>) -> Result<T, ErrorObject> {
+    // A plugin answers one call and is gone: nobody sees what a panic left half done.
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(panic_object(&*panic)))
 }
 
 /// The error object of a panic: its message, without the backtrace, which is on stderr.
@@ -243,65 +228,6 @@ pub(crate) fn panic_object(payload: &(dyn Any + Send)) -> ErrorObject {
         .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("no message");
     ErrorObject::new(ErrorCode::INTERNAL, format!("the plugin panicked: {message}"))
-}
-
-/// The protocol keys of the request.
-fn read_network_config(stdin: &[u8]) -> Result<PluginConfig, ErrorObject> {
-    let trimmed = stdin.trim_ascii();
-    if trimmed.is_empty() || trimmed == b"null" {
-        let found = if trimmed.is_empty() { "stdin is empty" } else { "stdin is null" };
-        let msg = format!("cannot decode network configuration: {found}, expected a JSON object");
-        return Err(ErrorObject::new(ErrorCode::DECODING_FAILURE, msg));
-    }
-    PluginConfig::decode(stdin).map_err(ErrorObject::from)
-}
-
-/// The name must be there and good; the type, if it is there; and it must be one plugin's configuration.
-fn check_network(config: &PluginConfig) -> Result<crate::types::NetworkName, ErrorObject> {
-    if config.is_list() {
-        return Err(ErrorObject::new(
-            ErrorCode::INVALID_NETWORK_CONFIG,
-            "the network configuration is a whole list: a plugin is given one entry of \"plugins\", with the list's name and cniVersion",
-        ));
-    }
-    let name = config.network_name().map_err(ErrorObject::from)?;
-    if config.plugin_type.is_some() {
-        config.plugin_type().map_err(ErrorObject::from)?;
-    }
-    Ok(name)
-}
-
-/// The attachments of a GC request, which must be there: without them everything would be stale.
-fn valid_attachments(config: &PluginConfig) -> Result<Vec<crate::types::config::Attachment>, ErrorObject> {
-    let key = crate::types::config::VALID_ATTACHMENTS;
-    match config.valid_attachments() {
-        Ok(Some(list)) => Ok(list),
-        Ok(None) => Err(ErrorObject::new(
-            ErrorCode::INVALID_NETWORK_CONFIG,
-            format!(
-                "missing {key:?}: GC removes whatever is not listed, so the runtime must list what to keep"
-            ),
-        )),
-        Err(error) => Err(invalid_config(&error)),
-    }
-}
-
-/// Refuses to work in the plugin's own namespace, before anything is touched.
-fn refuse_own_netns(call: &Call, netns: &Netns) -> Result<(), ErrorObject> {
-    if vars::may_use_own_netns(call) {
-        return Ok(());
-    }
-    let Some(own) = call.own_netns() else { return Ok(()) };
-    if NetnsId::of(netns.path()).as_ref() != Some(own) {
-        return Ok(());
-    }
-    let msg = "plugin's netns and netns from CNI_NETNS should not be the same";
-    let details = format!("{} is {:?}; set {}=1 to allow it", env::NETNS, netns.path(), env::NETNS_OVERRIDE);
-    Err(ErrorObject::new(ErrorCode::INVALID_NETNS, msg).with_details(details))
-}
-
-fn invalid_config(error: &DecodeError) -> ErrorObject {
-    ErrorObject::new(ErrorCode::INVALID_NETWORK_CONFIG, error.to_string())
 }
 
 #[cfg(test)]

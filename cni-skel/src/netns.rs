@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 /// The namespace of the calling thread.
@@ -43,6 +44,14 @@ impl Netns {
         let attempt = |what: &str, error: io::Error| {
             io::Error::new(error.kind(), format!("failed to {what} netns {:?}: {error}", self.0))
         };
+        let no_namespace = || {
+            let message = format!("{:?} is no network namespace", self.0);
+            io::Error::new(io::ErrorKind::InvalidInput, message)
+        };
+        // A namespace is a regular file to stat. Opening a FIFO would wait for its other end.
+        if !std::fs::metadata(&self.0).map_err(|error| attempt("open", error))?.is_file() {
+            return Err(no_namespace());
+        }
         let namespace = File::open(&self.0).map_err(|error| attempt("open", error))?;
         std::thread::scope(|scope| {
             let entered = scope.spawn(|| {
@@ -50,7 +59,8 @@ impl Netns {
                 Ok(inside())
             });
             match entered.join() {
-                Ok(returned) => returned.map_err(|error: io::Error| attempt("enter", error)),
+                Ok(Err(Errno::INVAL)) => Err(no_namespace()),
+                Ok(returned) => returned.map_err(|error| attempt("enter", error.into())),
                 Err(panic) => std::panic::resume_unwind(panic),
             }
         })

@@ -9,9 +9,10 @@ use std::io;
 use std::process::ExitCode;
 
 use crate::call::Call;
-use crate::dispatch::Dispatcher;
+use crate::dispatch::{self, Dispatcher};
 use crate::plugin::Plugin;
 use crate::reply::Reply;
+use crate::types::CniVersion;
 
 /// Answers the call that this process was started for. A plugin's `main` is this.
 ///
@@ -39,7 +40,8 @@ pub fn run<P: Plugin>(plugin: &P) -> ExitCode {
 
 /// Answers the process's call through a function, which may look at the call first and at the reply before it is written.
 ///
-/// [`run`] is this with a [`Dispatcher`] and nothing else. What holds for it holds here: stdout is the reply's alone.
+/// [`run`] is this with a [`Dispatcher`] and nothing else. What holds for it holds here: stdout is the reply's alone, and a
+/// panic becomes an error object.
 pub fn run_with(respond: impl FnOnce(Call) -> Reply) -> ExitCode {
     let stdout = match take_stdout() {
         Ok(stdout) => stdout,
@@ -51,7 +53,9 @@ pub fn run_with(respond: impl FnOnce(Call) -> Reply) -> ExitCode {
     };
     #[cfg(panic = "abort")]
     abort::reply_on_panic(&stdout);
-    respond(Call::from_process()).write(stdout, io::stderr())
+    let reply = dispatch::caught(|| Ok(respond(Call::from_process())));
+    let reply = reply.unwrap_or_else(|panic| Reply::error(panic.with_version(CniVersion::NEWEST)));
+    reply.write(stdout, io::stderr())
 }
 
 /// Moves stdout to a descriptor of its own and puts stderr in its place.

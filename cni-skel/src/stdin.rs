@@ -1,9 +1,10 @@
 //! Reading stdin: whole and bounded, or, for VERSION, without ever waiting for a runtime that writes nothing.
 
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, IsTerminal as _, Read as _};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{read, retry_on_intr};
 
 /// The longest stdin that is read: a GC request of half a million attachments fits, a runaway writer does not.
 pub const MAX_STDIN_BYTES: usize = 64 * 1024 * 1024;
@@ -42,6 +43,11 @@ impl Stdin {
         Ok(&self.bytes)
     }
 
+    /// What was read so far.
+    pub(crate) fn held(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// Takes what was read out.
     pub(crate) fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.bytes)
@@ -54,7 +60,6 @@ impl Stdin {
             return &self.bytes;
         }
         let deadline = Instant::now() + VERSION_PATIENCE;
-        let mut stdin = stdin.lock();
         let mut chunk = [0; 4096];
         // A configuration is complete once it parses: the writer need not close its end.
         while self.bytes.len() <= MAX_STDIN_BYTES && !is_document(&self.bytes) {
@@ -64,7 +69,8 @@ impl Stdin {
             if !matches!(ready, Ok(1..)) {
                 break;
             }
-            match stdin.read(&mut chunk) {
+            // Not through the standard library's buffer: what that holds back, poll does not see.
+            match retry_on_intr(|| read(&stdin, &mut chunk)) {
                 Ok(0) | Err(_) => break,
                 Ok(n) => self.bytes.extend_from_slice(&chunk[..n]),
             }
@@ -74,5 +80,5 @@ impl Stdin {
 }
 
 fn is_document(bytes: &[u8]) -> bool {
-    bytes.ends_with(b"}") && serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok()
+    bytes.trim_ascii_end().ends_with(b"}") && serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok()
 }

@@ -66,7 +66,15 @@ fn set<'c>(call: &'c Call, name: &str) -> Option<&'c OsStr> {
 #[derive(Default)]
 struct Faults {
     missing: Vec<&'static str>,
-    invalid: Vec<(&'static str, String, ErrorObject)>,
+    invalid: Vec<Invalid>,
+}
+
+/// A variable that is set, and to what it must not be.
+struct Invalid {
+    /// In the words of Go's library, which tools match on.
+    msg: &'static str,
+    /// The variable, its value and what was expected.
+    details: String,
 }
 
 impl Faults {
@@ -80,27 +88,23 @@ impl Faults {
             self.missing.push(variable);
             return None;
         };
-        let parsed = match value.to_str() {
-            Some(text) => parse(text.to_owned()).map_err(ErrorObject::from),
-            None => Err(ErrorObject::new(ErrorCode::INVALID_ENVIRONMENT, "not UTF-8")),
+        let (msg, expectation) = match value.to_str().map(|text| parse(text.to_owned())) {
+            Some(Ok(name)) => return Some(name),
+            Some(Err(error)) => (error.message(), error.expectation()),
+            None => ("not UTF-8", "must be UTF-8"),
         };
-        parsed.map_err(|error| self.invalid.push((variable, format!("{value:?}"), error))).ok()
+        self.invalid.push(Invalid { msg, details: format!("{variable} is {value:?}: {expectation}") });
+        None
     }
 
     fn into_error(self) -> Option<ErrorObject> {
-        let invalid = |(variable, value, error): &(&str, String, ErrorObject)| {
-            format!(
-                "{variable} is {value}: {}",
-                if error.details.is_empty() { &error.msg } else { &error.details }
-            )
-        };
-        let details: Vec<_> = self.invalid.iter().map(invalid).collect();
         let msg = match (self.missing.as_slice(), self.invalid.as_slice()) {
             ([], []) => return None,
-            ([], [(.., error), ..]) => error.msg.clone(),
+            ([], [first, ..]) => first.msg.to_owned(),
             (missing, []) => missing_message(missing),
-            (missing, [(.., error), ..]) => format!("{}, {}", missing_message(missing), error.msg),
+            (missing, [first, ..]) => format!("{}, {}", missing_message(missing), first.msg),
         };
+        let details: Vec<_> = self.invalid.into_iter().map(|invalid| invalid.details).collect();
         Some(ErrorObject::new(ErrorCode::INVALID_ENVIRONMENT, msg).with_details(details.join("; ")))
     }
 }

@@ -1,3 +1,5 @@
+mod cases;
+
 use std::cell::RefCell;
 
 use serde_json::{Value, json};
@@ -112,7 +114,10 @@ fn c13_every_missing_variable_is_named_at_once_and_cni_path_is_optional() {
     let text = refused(add().without_env("CNI_NETNS").without_env("CNI_IFNAME"), 4);
     assert!(text.contains("[CNI_NETNS,CNI_IFNAME] missing"), "{text}");
     let text = refused(add().env("CNI_CONTAINERID", "a/b").env("CNI_IFNAME", ""), 4);
-    assert!(text.contains("[CNI_IFNAME] missing") && text.contains("CNI_CONTAINERID is \"a/b\""), "{text}");
+    assert!(
+        text.contains("[CNI_IFNAME] missing") && text.contains("CNI_CONTAINERID is \"a/b\": must"),
+        "{text}"
+    );
     accepted(Invocation::status());
     accepted(Invocation::del("c1", "eth0"));
 }
@@ -141,8 +146,9 @@ fn a_variable_that_is_not_utf8_is_refused() {
 #[test]
 fn c17_a_missing_name_is_an_error_for_every_command() {
     let config = json!({"cniVersion": "1.1.0", "type": "loopback"});
-    for call in [add(), Invocation::del("c1", "eth0"), Invocation::status(), Invocation::gc([])] {
-        assert!(refused(call.config(&config), 7).contains("missing network name"));
+    let check = || Invocation::check("c1", "/x", "eth0").prev_result(json!({}));
+    for call in [add(), check(), Invocation::del("c1", "eth0"), Invocation::status(), Invocation::gc([])] {
+        assert!(refused(call.config(&config), 7).starts_with("missing network name: must start with"));
     }
 }
 
@@ -179,7 +185,7 @@ fn the_error_is_in_the_version_of_the_configuration() {
 }
 
 #[test]
-fn the_reply_is_in_the_version_of_the_configuration() {
+fn c02_the_reply_is_in_the_version_of_the_configuration() {
     let (outcome, seen) = accepted(add().config(config("0.4.0")));
     assert_eq!(seen, ["ADD c1 /run/netns/x eth0"]);
     assert_eq!(outcome.json()["ips"][0], json!({"version": "4", "interface": 0, "address": "10.1.0.5/16"}));
@@ -234,6 +240,16 @@ fn c51_gc_reads_the_new_key_and_tolerates_the_old_one() {
     assert!(refused(Invocation::of("GC").config(config("1.1.0")), 7).contains("cni.dev/valid-attachments"));
     old["cni.dev/valid-attachments"] = json!([{"containerID": 7}]);
     assert!(refused(Invocation::of("GC").config(&old), 7).contains("[0].containerID"));
+    old["cni.dev/valid-attachments"] = Value::Null;
+    assert_eq!(accepted(Invocation::of("GC").config(&old)).1, ["GC []"], "null is an empty list");
+    for broken in [json!([{"containerID": "c1"}]), json!([{"ifname": "eth0"}])] {
+        old["cni.dev/valid-attachments"] = broken;
+        let text = refused(Invocation::of("GC").config(&old), 7);
+        assert!(
+            text.contains("cni.dev/valid-attachments[0]: expected a containerID and an ifname"),
+            "{text}"
+        );
+    }
 }
 
 #[test]

@@ -73,12 +73,16 @@ pub(crate) fn assert_panic_is_told(output: &Output) {
 
 #[test]
 fn c19_a_panic_is_an_error_object() {
-    assert_panic_is_told(&add("panic"));
+    for what in ["panic", "panic-outside"] {
+        assert_panic_is_told(&add(what));
+    }
 }
 
 #[test]
 fn c19_a_panic_is_an_error_object_where_panics_abort() {
-    assert_panic_is_told(&answer(command(aborting_example(), "panic").spawn().unwrap(), &config()));
+    for what in ["panic", "panic-outside"] {
+        assert_panic_is_told(&answer(command(aborting_example(), what).spawn().unwrap(), &config()));
+    }
 }
 
 /// `misbehaving`, built as a release with `panic = "abort"` is; once for all tests.
@@ -145,9 +149,17 @@ fn c12_version_does_not_wait_for_a_pipe_that_stays_silent() {
     assert!(output.status.success());
     let info: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(info["cniVersion"], "1.1.0");
-    // And takes a version that is there, be the pipe closed or not.
-    let output = answer(version.spawn().unwrap(), &json!({"cniVersion": "0.4.0"}));
-    assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap()["cniVersion"], "0.4.0");
+    // And takes a version that is there, be the pipe closed or not, however long the rest is.
+    for (length, closed) in [(0, true), (0, false), (4096, false), (8192, true), (50_000, false)] {
+        let (stdin, mut writer) = std::io::pipe().unwrap();
+        // Before the plugin starts: it does not wait for long.
+        writeln!(writer, "{}", json!({"cniVersion": "0.4.0", "long": "x".repeat(length)})).unwrap();
+        let writer = Some(writer).filter(|_| !closed);
+        let output = version.stdin(stdin).output().unwrap();
+        drop(writer);
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(answer["cniVersion"], "0.4.0", "{length} {closed}");
+    }
 }
 
 #[test]
