@@ -64,10 +64,7 @@ pub fn allocate<'s>(
 ) -> Result<Vec<Lease<'s>>, AllocateError> {
     for _ in 0..ATTEMPTS {
         let leases = match plan(store, sets, requested, owner) {
-            Err(AllocateError::Exhausted { .. }) if !store.is_complete()? => {
-                store.rebuild()?;
-                continue;
-            }
+            Err(AllocateError::Exhausted { .. }) if store.recheck()? => continue,
             planned => planned?,
         };
         if reserve(store, &leases, owner)? {

@@ -20,8 +20,7 @@ pub(crate) fn check(data_dir: &Path, network: &NetworkName, sets: &[RangeSet]) -
     };
     for (range_set, set) in sets.iter().enumerate() {
         let mut free = next_in(&mut store, sets, range_set)?;
-        if free.is_none() && !store.is_complete()? {
-            store.rebuild()?;
+        if free.is_none() && store.recheck()? {
             free = next_in(&mut store, sets, range_set)?;
         }
         if free.is_none() {

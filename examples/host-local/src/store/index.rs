@@ -12,10 +12,12 @@
 //! its stamp. A file that went then is noticed when the index names it, since each is compared; one that came then is
 //! not known until the next change. GC, which reads everything, ends that too.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
 
 use super::slot;
 use super::stamp::Stamp;
@@ -52,7 +54,7 @@ impl Index {
 
     /// The table on disk, if it is to be believed.
     pub(super) fn load(&mut self) -> Option<Table> {
-        let file = File::options().read(true).write(true).open(&self.path).ok()?;
+        let file = options().read(true).open(&self.path).ok()?;
         let mut bytes = [0; HEADER];
         file.read_exact_at(&mut bytes, 0).ok()?;
         let header = Header::decode(&bytes).filter(|header| header.boot == self.boot)?;
@@ -81,8 +83,7 @@ impl Index {
         let number = self.last.map_or_else(first_number, |(_, number)| number.wrapping_add(1));
         // Before anything is written, since not every directory lets its times be set.
         let stamp = Stamp::renew(&self.dir, number)?.ok_or(io::ErrorKind::Unsupported)?;
-        let mut options = File::options();
-        let file = options.write(true).create(is_new).truncate(is_new).mode(0o600).open(&self.path)?;
+        let file = options().create(is_new).truncate(is_new).mode(0o600).open(&self.path)?;
         table.write_changes(&file)?;
         let header = Header { boot: self.boot, stamp, number, size: table.size() };
         file.write_all_at(&header.encode(), 0)?;
@@ -145,6 +146,13 @@ impl Header {
         let header = Self { boot, stamp, number, size };
         (form == u64::from_le_bytes(*FORM) && header.encode() == *bytes).then_some(header)
     }
+}
+
+/// How the file is opened: itself, and not where a symbolic link of its name leads.
+fn options() -> OpenOptions {
+    let mut options = File::options();
+    options.write(true).custom_flags(super::scan::flags(OFlags::NOFOLLOW));
+    options
 }
 
 /// Any number that the last index is unlikely to have had.

@@ -52,6 +52,8 @@ pub struct Store {
     index: Option<Index>,
     /// What the index says, once something was asked.
     table: Option<Table>,
+    /// Whether that is from the directory itself, read by this call.
+    was_read: bool,
     /// Last, so that the index is written under it.
     _lock: Lock,
 }
@@ -89,7 +91,7 @@ impl Store {
     fn lock(dir: PathBuf) -> Result<Self> {
         let lock = Lock::acquire(dir.join("lock"))?;
         let index = Index::beside(&dir);
-        Ok(Self { dir, index, table: None, _lock: lock })
+        Ok(Self { dir, index, table: None, was_read: false, _lock: lock })
     }
 
     /// Reserves an address, unless it is held.
@@ -164,18 +166,26 @@ impl Store {
         }
         let failed = |error| Error::io(format!("failed to index {:?}", self.dir), error);
         self.table = Some(table_of(&found.files).map_err(failed)?);
+        self.was_read = true;
         Ok(())
     }
 
-    /// Whether the directory has as many reservations as the index says. Cheap, but not for every call: it reads all
-    /// names. Before an error is told that would go away if the index were wrong.
+    /// Looks whether the index may be wrong, and if so reads the directory: `true` if asking again may give another
+    /// answer. For an error that should not be told because of the index; it reads all names, so not for every call.
     ///
     /// # Errors
     ///
     /// When the directory cannot be read.
-    pub fn is_complete(&mut self) -> Result<bool> {
+    pub fn recheck(&mut self) -> Result<bool> {
+        if self.was_read {
+            return Ok(false);
+        }
         let count = scan::count(&self.dir)?;
-        self.ask(|table| Ok(table.size().taken)).map(|taken| taken == count)
+        let is_wrong = self.ask(|table| Ok(table.size().taken))? != count;
+        if is_wrong {
+            self.rebuild()?;
+        }
+        Ok(is_wrong)
     }
 
     /// The addresses whose files say this, compared with the files.

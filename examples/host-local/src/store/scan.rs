@@ -9,6 +9,7 @@ use std::path::Path;
 
 use plugin_support::atomic::TEMPORARY_PREFIX;
 use plugin_support::{Error, Result};
+use rustix::fs::OFlags;
 
 use crate::addr::Addr;
 
@@ -44,9 +45,12 @@ pub(super) fn scan(dir: &Path) -> Result<Found> {
         let name = entry.file_name();
         let Some(name) = name.to_str() else { continue };
         if let Some(address) = Addr::from_file_name(name) {
-            // Removed since: a person's doing, and as good as never there.
-            if let Some(content) = read(&entry.path())? {
-                found.files.push((address, content));
+            match read(&entry.path()) {
+                Ok(Some(content)) => found.files.push((address, content)),
+                // Removed since: a person's doing, and as good as never there.
+                Ok(None) => {}
+                // One file that cannot be read keeps its own address from use, and no other.
+                Err(_) => found.files.push((address, Content::Foreign)),
             }
         } else if is_temporary(name) {
             found.leftovers.push(name.to_owned());
@@ -72,10 +76,8 @@ pub(super) fn count(dir: &Path) -> Result<u64> {
 
 /// Reads one file; `None` when there is none.
 pub(super) fn read(path: &Path) -> Result<Option<Content>> {
-    use rustix::fs::OFlags;
     // Neither a symbolic link nor a FIFO that someone put there leads anywhere else or blocks.
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
-    let flags = i32::try_from(flags).unwrap_or_default();
+    let flags = flags(OFlags::NOFOLLOW | OFlags::NONBLOCK);
     let attempt = || -> io::Result<Content> {
         let file = File::options().read(true).custom_flags(flags).open(path)?;
         if !file.metadata()?.is_file() {
@@ -91,6 +93,11 @@ pub(super) fn read(path: &Path) -> Result<Option<Content>> {
         }
         Err(error) => Err(Error::io(format!("failed to read {path:?}"), error)),
     }
+}
+
+/// Flags of open(2) as the standard library takes them.
+pub(super) fn flags(flags: OFlags) -> i32 {
+    flags.bits().cast_signed()
 }
 
 fn content_of(file: File) -> io::Result<Content> {

@@ -171,7 +171,18 @@ fn errors_contain_gos_words() {
 
 #[test]
 fn parallel_adds_of_both_share_no_address_and_lose_none() {
-    let Some(both) = both() else { return };
+    if let Some(both) = both() {
+        share_a_directory(both);
+    }
+}
+
+#[test]
+fn parallel_adds_of_ours_share_no_address_and_lose_none() {
+    share_a_directory([OURS, OURS]);
+}
+
+/// ADDs and DELs of two programs at once.
+fn share_a_directory(both: [&'static str; 2]) {
     let net = Network::of(&["10.2.0.0/25", "fd00::/64"]).in_version("1.0.0");
     let config = net.config();
     let given: Vec<(String, Value)> = std::thread::scope(|scope| {

@@ -112,6 +112,26 @@ fn an_empty_file_loses_no_address() {
 }
 
 #[test]
+fn exhaustion_is_told_as_such_whatever_else_is_in_the_directory() {
+    let net = Network::of(&["10.2.0.0/30"]);
+    // Counted among the names, and no reservations.
+    net.write("192.0.2.1", "");
+    net.write("192.0.2.2", "");
+    net.add("c1").assert_success();
+    for id in ["c2", "c3"] {
+        let error = net.add(id).assert_error(999).msg.clone();
+        assert_eq!(
+            error,
+            "failed to allocate for range 0: no IP addresses available in range set: 10.2.0.1-10.2.0.2"
+        );
+    }
+    net.status().assert_error(50);
+    // And is not told when a person has made room.
+    fs::remove_file(net.path("10.2.0.2")).unwrap();
+    net.add("c2").assert_success();
+}
+
+#[test]
 fn a_file_without_a_reservation_keeps_its_address() {
     let net = Network::of(&["10.2.0.0/29"]);
     net.write("10.2.0.2", "for the router");

@@ -139,6 +139,16 @@ fn a_table_that_changed_where_the_directory_did_not_is_thrown_away() {
 }
 
 #[test]
+fn a_link_in_place_of_the_index_is_not_followed() {
+    let net = Network::new();
+    let victim = net.dir.with_file_name("victim");
+    fs::write(&victim, "precious").unwrap();
+    std::os::unix::fs::symlink(&victim, net.file()).unwrap();
+    net.reserve("10.0.0.2");
+    assert_eq!(fs::read(&victim).unwrap(), b"precious");
+}
+
+#[test]
 fn an_index_that_cannot_be_written_is_none() {
     let net = Network::new();
     fs::create_dir(net.file()).unwrap();
