@@ -45,9 +45,12 @@ pub(crate) struct Common {
     /// Print JSON: one document on stdout, one object a line on stderr
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Tell on stderr what each plugin did and how long it took; with =json all that went in and came out
+    /// Tell on stderr what each plugin did: text (default) or json, which has everything
     // Without a format, that of `--json`.
-    #[arg(long, value_name = "FORMAT", global = true, num_args = 0..=1, require_equals = true)]
+    #[arg(
+        long, value_name = "FORMAT", global = true, num_args = 0..=1, require_equals = true,
+        hide_possible_values = true
+    )]
     pub(crate) trace: Option<Option<TraceFormat>>,
 }
 
@@ -82,9 +85,15 @@ pub(crate) enum Command {
     /// Show what is attached, as the cache has it
     #[command(after_help = help::ATTACHMENTS)]
     Attachments(Attachments),
+    /// Print a script that makes a shell complete commands and flags
+    #[command(after_help = help::COMPLETIONS, visible_alias = "completion")]
+    Completions(Completions),
+    /// Print a manual page
+    #[command(hide = true)]
+    Man(Man),
 }
 
-/// A network, and a network namespace that is, or is to be, attached to it.
+// No doc comment: clap would take it for that of the command which has it.
 #[derive(Debug, Args)]
 pub(crate) struct Target {
     /// The network's name, as its configuration has it
@@ -140,8 +149,6 @@ pub(crate) struct Attachments {
 #[derive(Debug, Args)]
 pub(crate) struct Version {
     /// A network, a plugin, or a directory of plugins; by default all that are searched
-    ///
-    /// With a '/' in it, it is a path; otherwise a network of the name is preferred to a plugin.
     #[arg(value_name = "NET|PLUGIN|DIR")]
     pub(crate) subject: Option<String>,
 }
@@ -149,11 +156,23 @@ pub(crate) struct Version {
 #[derive(Debug, Args)]
 pub(crate) struct Validate {
     /// A file, a network, or a directory; by default the directory of the configurations
-    ///
-    /// With a '/' in it or the ending of a configuration file, it is a path; otherwise a network's name.
     #[arg(value_name = "FILE|NET|DIR")]
     pub(crate) subject: Option<String>,
     /// What a runtime would offer by capability, as a JSON object [env: CAP_ARGS]
     #[arg(long, value_name = "JSON")]
     pub(crate) cap_args: Option<OsString>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Man {
+    /// The command to describe; by default the program as a whole
+    #[arg(value_name = "COMMAND")]
+    pub(crate) command: Option<String>,
 }

@@ -71,6 +71,8 @@ pub(crate) enum Fault {
     },
     /// No JSON object.
     Capabilities(serde_json::Error),
+    /// No command of this program.
+    Command(String),
     /// Nothing at all.
     Empty,
     /// It breaks the rule of its kind.

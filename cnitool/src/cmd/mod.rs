@@ -4,9 +4,11 @@ mod add;
 mod ask;
 mod attachments;
 mod check;
+mod completions;
 mod del;
 mod gc;
 mod list;
+mod man;
 mod status;
 mod validate;
 mod version;
@@ -55,6 +57,8 @@ fn dispatch(command: Command, context: &Context<'_>) -> Result<(), Failure> {
         Command::Validate(args) => validate::run(&args, context),
         Command::List => list::run(context),
         Command::Attachments(args) => attachments::run(&args, context),
+        Command::Completions(args) => completions::run(&args, context),
+        Command::Man(args) => man::run(&args, context),
     }
 }
 

@@ -88,6 +88,7 @@ impl fmt::Display for Fault {
                     "expected a JSON object of capabilities, such as {{\"mac\":\"02:00:00:00:00:01\"}}: {error}"
                 )
             }
+            Self::Command(name) => write!(f, "there is no command {name:?}"),
             Self::Empty => f.write_str("must not be empty"),
             Self::Name(error) => error.fmt(f),
             Self::NotUtf8(value) => write!(f, "{value:?} is not UTF-8"),

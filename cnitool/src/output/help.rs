@@ -10,6 +10,13 @@ Examples:
     cnitool add pod-network /run/netns/blue
     cnitool check pod-network /run/netns/blue
     cnitool del pod-network /run/netns/blue
+  What each plugin did, and where the time went:
+    cnitool add pod-network /run/netns/blue --trace
+  What is wrong with a configuration, before it is used:
+    cnitool validate ./10-pod-network.conflist
+  A plugin that is being written, far from those of the system:
+    cnitool --conf-dir ./net.d --plugin-path ./target/debug --cache-dir /tmp/cni \\
+        add my-network /run/netns/blue
 
 Flags win over the environment, which wins over the defaults. The exit status is 0 if all went well, 1 if
 something failed, and 2 if the command line or a variable cannot be used, so that nothing was run.";
@@ -23,7 +30,8 @@ Examples:
       --cap-args '{\"portMappings\":[{\"hostPort\":8080,\"containerPort\":80,\"protocol\":\"tcp\"}]}'
 
 The container ID is cnitool- and the start of the SHA-512 of the absolute path of NETNS, as in Go's cnitool.
-If a plugin fails, what the plugins before it made stays for you to look at; 'cnitool del' removes it.";
+If a plugin fails, what the plugins before it made stays for you to look at; 'cnitool del' removes it.
+With --trace=json the environment of the plugins is told, too, with whatever is secret in it.";
 
 pub(crate) const CHECK: &str = "\
 Examples:
@@ -85,7 +93,8 @@ Examples:
   A directory:
     cnitool version /opt/cni/bin
 
-The exit status is 1 if one of the plugins is missing or does not answer.";
+With a '/' in it the argument is a path; otherwise a network of the name is preferred to a plugin. The exit
+status is 1 if one of the plugins is missing or does not answer.";
 
 pub(crate) const VALIDATE: &str = "\
 Examples:
@@ -93,9 +102,17 @@ Examples:
   cnitool validate ./10-pod-network.conflist
   cnitool validate pod-network --cap-args '{\"portMappings\":[]}'
 
+With a '/' in it, or the ending of a configuration file, the argument is a path, otherwise a network's name.
+
 It tells mistakes in the files with line and column, plugins that are missing, versions that do not fit, and
 warns of capabilities that no plugin would take. Each plugin is asked for its versions, and nothing else is
 run. The exit status is 1 if something is wrong.";
+
+pub(crate) const COMPLETIONS: &str = "\
+Examples:
+  source <(cnitool completions bash)
+  cnitool completions zsh >~/.zfunc/_cnitool
+  cnitool completions fish >~/.config/fish/completions/cnitool.fish";
 
 /// What `--version` prints: the program's version, and the spec's.
 pub(crate) const VERSION: &str =

@@ -46,6 +46,17 @@ pub(crate) trait Report {
     fn json(&self) -> String;
 }
 
+/// Text that another program reads as it is.
+impl Report for Vec<u8> {
+    fn text(&self, _: Style) -> String {
+        String::from_utf8_lossy(self).into_owned()
+    }
+
+    fn json(&self) -> String {
+        pretty(&self.text(Style::new(false)))
+    }
+}
+
 /// How to write.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Console {

@@ -16,9 +16,9 @@ use crate::trace::{Ending, Run};
 /// How runs are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum TraceFormat {
-    /// A table, when all is done
+    // A table, when all is done.
     Text,
-    /// A line of JSON a run as it ends, with all that went in and came out
+    // A line of JSON a run as it ends, with all that went in and came out.
     Json,
 }
 
