@@ -34,6 +34,10 @@ const INJECT_DNS: &str = "INJECT-DNS";
 /// The name server that [`INJECT_DNS`] adds.
 const INJECTED: &str = "1.2.3.4";
 
+/// What is reported for want of a result, to the author of a test who forgot it. Go's suites compare it.
+const NO_RESULT: &str =
+    r#"{ "result": "set debug.ReportResult and call debug.WriteDebug() before calling this plugin" }"#;
+
 /// Answers the process's call.
 pub fn main() -> ExitCode {
     cni_skel::run_with(|mut call| Noop::for_call(&mut call).respond(call))
@@ -91,11 +95,14 @@ impl Noop {
             stdin_data,
         };
         let config: Config = serde_json::from_slice(&args.stdin_data).unwrap_or_default();
-        let named =
-            args.args.parse::<CniArgs>().ok().and_then(|pairs| pairs.find("DEBUG").map(PathBuf::from));
-        let debug = match named.or(config.debug_file) {
-            None => Ok(None),
-            Some(path) => Debug::read(&path).map(|debug| Some((path, debug))),
+        let debug = match args.args.parse::<CniArgs>() {
+            Err(error) => Err(error.into()),
+            Ok(pairs) => match pairs.find("DEBUG").map(PathBuf::from).or(config.debug_file) {
+                Some(path) if !path.as_os_str().is_empty() => {
+                    Debug::read(&path).map(|debug| Some((path, debug)))
+                }
+                _ => Ok(None),
+            },
         };
         Self { args, command_log: config.command_log, debug, said: RefCell::default() }
     }
@@ -131,12 +138,16 @@ impl Noop {
         if let Some(log) = &self.command_log {
             called.append(log)?;
         }
-        let Some((path, debug)) = self.debug.as_ref().map_err(|error| Error::message(error.to_string()))?
-        else {
+        let debug = self.debug.as_ref().map_err(|error| Error::from(error.to_object()))?;
+        let Some((path, debug)) = debug else {
             said.stdout = Some("{}".to_owned());
             "CNI_ARGS or config empty, no debug behavior\n".clone_into(&mut said.stderr);
             return Ok(());
         };
+        let mut debug = debug.clone();
+        if debug.report_result.is_empty() {
+            NO_RESULT.clone_into(&mut debug.report_result);
+        }
         debug.write_back(path, called)?;
         said.stderr.clone_from(&debug.report_stderr);
         if debug.exit_with_code > 0 {

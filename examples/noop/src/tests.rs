@@ -34,9 +34,11 @@ fn with_debug(debug: Value, test: impl FnOnce(&Path, &str)) {
 #[test]
 fn without_a_debug_file_it_prints_an_empty_object_in_every_version() {
     for version in ["0.1.0", "0.2.0", "0.4.0", "1.1.0"] {
-        let (exit, stdout, stderr) = call("ADD", "", &config(version));
-        assert_eq!((exit, stdout.as_str()), (0, "{}"), "{version}");
-        assert!(stderr.contains("no debug behavior"), "{stderr}");
+        for args in ["", "FOO=BAR", "DEBUG="] {
+            let (exit, stdout, stderr) = call("ADD", args, &config(version));
+            assert_eq!((exit, stdout.as_str()), (0, "{}"), "{version} {args}");
+            assert!(stderr.contains("no debug behavior"), "{stderr}");
+        }
     }
 }
 
@@ -50,6 +52,46 @@ fn the_result_is_printed_as_it_is_and_the_call_written_back() {
         assert_eq!(written.cmd_args.container_id, "c1");
         assert_eq!(written.cmd_args.stdin_data, config("1.0.0").to_string().into_bytes());
         assert_eq!(written.report_result, "no JSON {");
+    });
+}
+
+#[test]
+fn a_test_that_forgot_the_result_is_told_so() {
+    with_debug(json!({}), |path, args| {
+        let (exit, stdout, _) = call("ADD", args, &config("0.2.0"));
+        let told: Value = serde_json::from_str(&stdout).unwrap();
+        assert_eq!(exit, 0);
+        assert!(told["result"].as_str().unwrap().contains("debug.ReportResult"), "{told}");
+        assert_eq!(Debug::read(path).unwrap().report_result, stdout, "and finds it in the file");
+    });
+}
+
+#[test]
+fn what_the_test_has_got_wrong_is_an_error() {
+    for (args, code, expected) in [
+        ("DEBUG", 4, r#"invalid pair "DEBUG", expected key=value"#),
+        ("DEBUG=/does/not/exist", 999, r#"reading debug file "/does/not/exist": No such file"#),
+    ] {
+        let (exit, stdout, _) = call("ADD", args, &config("1.0.0"));
+        let error: Value = serde_json::from_str(&stdout).unwrap();
+        assert_eq!((exit, &error["code"]), (1, &json!(code)), "{error}");
+        assert!(error["msg"].as_str().unwrap().contains(expected), "{error}");
+    }
+    with_debug(json!("no object"), |_, args| {
+        let (exit, stdout, _) = call("DEL", args, &config("1.0.0"));
+        assert!(exit == 1 && stdout.contains("decoding debug file"), "{stdout}");
+    });
+}
+
+#[test]
+fn the_configuration_can_name_the_debug_file_but_the_arguments_win() {
+    with_debug(json!({"ReportResult": "by configuration"}), |by_config, _| {
+        let mut config = config("1.0.0");
+        config["debugFile"] = json!(by_config);
+        assert_eq!(call("ADD", "FOO=BAR", &config).1, "by configuration");
+        with_debug(json!({"ReportResult": "by arguments"}), |_, args| {
+            assert_eq!(call("ADD", &format!("{args};FOO=BAR"), &config).1, "by arguments");
+        });
     });
 }
 
