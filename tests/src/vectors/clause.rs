@@ -3,7 +3,8 @@
 //! A clause is a few words; values stand in single quotes and may name fields of the input as `{field}`.
 //!
 //! * `refused [code N] [saying 'TEXT' ...]`: we report an error where Go succeeds or crashes
-//! * `accepted`: we succeed where Go reports an error or crashes; with `giving PATH from FIELD else JSON` also what comes out
+//! * `accepted`: we succeed where Go reports an error or crashes; with `giving PATH from FIELD else JSON ...` also what comes
+//!   out: the value of a field of the document that went in, or else the one told (`nothing`: no value)
 //! * `own words [saying 'TEXT' ...]`: both report an error; ours is worded otherwise and names every value that Go quotes
 //! * `other words saying 'TEXT' ...`: both report an error; ours speaks of something else, and says this
 //! * `code N`, `stage 'NAME'`: both report an error; ours has this code, is noticed at this stage
@@ -34,7 +35,7 @@ enum Kind {
     /// An error where Go succeeds.
     Refused { code: Option<String>, saying: Vec<String> },
     /// Success where Go reports an error.
-    Accepted { giving: Option<From> },
+    Accepted { giving: Vec<From> },
     /// Another wording of the same error.
     OwnWords { saying: Vec<String> },
     /// Another message of the same kind of error.
@@ -72,12 +73,13 @@ enum Kind {
 struct From {
     path: String,
     field: String,
-    otherwise: Json,
+    /// What is expected where the document has no such field: a value, or none.
+    otherwise: Option<Json>,
 }
 
 impl From {
-    fn value<'a>(&'a self, source: Option<&'a Json>) -> &'a Json {
-        source.and_then(|source| source.at(&self.field)).unwrap_or(&self.otherwise)
+    fn value<'a>(&'a self, source: Option<&'a Json>) -> Option<&'a Json> {
+        source.and_then(|source| source.at(&self.field)).or(self.otherwise.as_ref())
     }
 }
 
@@ -97,19 +99,23 @@ impl Clause {
             _ => Err(format!("{text:?} is no clause")),
         };
         let json = |value: &str| Json::parse(value).map_err(|error| format!("{text:?}: {error}"));
+        let otherwise_of = |value: &str| (value != "nothing").then(|| json(value)).transpose();
         Ok(Self(match *words {
             ["refused", "code", code, ref rest @ ..] => {
                 Kind::Refused { code: Some(code.to_owned()), saying: saying(rest)? }
             }
             ["refused", ref rest @ ..] => Kind::Refused { code: None, saying: saying(rest)? },
-            ["accepted"] => Kind::Accepted { giving: None },
-            ["accepted", "giving", path, "from", field, "else", otherwise] => Kind::Accepted {
-                giving: Some(From {
-                    path: path.to_owned(),
-                    field: field.to_owned(),
-                    otherwise: json(otherwise)?,
-                }),
-            },
+            ["accepted", ref giving @ ..] => {
+                let giving = giving.chunks(6).map(|one| match *one {
+                    ["giving", path, "from", field, "else", otherwise] => Ok(From {
+                        path: path.to_owned(),
+                        field: field.to_owned(),
+                        otherwise: otherwise_of(otherwise)?,
+                    }),
+                    _ => Err(format!("{text:?} is no clause")),
+                });
+                Kind::Accepted { giving: giving.collect::<Result<_, _>>()? }
+            }
             ["own", "words", ref rest @ ..] => Kind::OwnWords { saying: saying(rest)? },
             ["other", "words", "saying", ref rest @ ..] if !rest.is_empty() => {
                 Kind::OtherWords { saying: rest.iter().map(|text| (*text).to_owned()).collect() }
@@ -121,7 +127,7 @@ impl Clause {
             ["gives", path, "from", field, "else", otherwise] => Kind::GivesFrom(From {
                 path: path.to_owned(),
                 field: field.to_owned(),
-                otherwise: json(otherwise)?,
+                otherwise: otherwise_of(otherwise)?,
             }),
             ["changes", path] => Kind::Changes { path: path.to_owned() },
             ["says", path, ref rest @ ..] if !rest.is_empty() => {
@@ -155,7 +161,7 @@ impl Clause {
                 ours.field("error").is_some_and(|error| refusal(error, code, saying, case))
             }
             (Kind::Accepted { giving }, Diff::Accepted { ours, .. }) => {
-                giving.as_ref().is_none_or(|from| ours.at(&from.path) == Some(from.value(source)))
+                giving.iter().all(|from| ours.at(&from.path) == from.value(source))
             }
             (Kind::Accepted { .. }, Diff::Panicked { ours }) => ours.field("ok").is_some(),
             (Kind::OwnWords { saying }, Diff::Worded { go, ours }) => {
@@ -174,7 +180,7 @@ impl Clause {
                 glob::matches(want, path) && value.as_ref().is_none_or(|value| ours == value)
             }
             (Kind::GivesFrom(from), Diff::Extra { path, ours } | Diff::Changed { path, ours, .. }) => {
-                glob::matches(&from.path, path) && ours == from.value(source)
+                glob::matches(&from.path, path) && Some(ours) == from.value(source)
             }
             (Kind::Changes { path: want }, Diff::Changed { path, .. }) => glob::matches(want, path),
             (
@@ -200,7 +206,7 @@ impl Clause {
                     && ours
                         .as_str()
                         .and_then(unmapped)
-                        .is_some_and(|ours| go.as_str().and_then(address) == Some(ours))
+                        .is_some_and(|ours| go.as_str().and_then(network) == Some(ours))
             }
             (Kind::KeepsKey { path: want }, Diff::Extra { path, ours }) => {
                 let has = |(key, value): &(String, Json)| {
@@ -218,16 +224,21 @@ impl Clause {
     }
 }
 
-/// The address of an address or a network.
-fn address(text: &str) -> Option<IpAddr> {
-    text.split('/').next()?.parse().ok()
+/// An address, or a network's address and the length of its prefix.
+fn network(text: &str) -> Option<(IpAddr, Option<u8>)> {
+    match text.split_once('/') {
+        None => Some((text.parse().ok()?, None)),
+        Some((address, length)) => Some((address.parse().ok()?, Some(length.parse().ok()?))),
+    }
 }
 
-/// The IPv4 address that an IPv4-mapped one stands for.
-fn unmapped(text: &str) -> Option<IpAddr> {
-    match address(text)? {
-        IpAddr::V6(address) => address.to_ipv4_mapped().map(IpAddr::V4),
-        IpAddr::V4(_) => None,
+/// What Go makes of an IPv4-mapped address or network: the IPv4 one, its prefix cut to the last 32 bits.
+fn unmapped(text: &str) -> Option<(IpAddr, Option<u8>)> {
+    match network(text)? {
+        (IpAddr::V6(address), length) => {
+            Some((IpAddr::V4(address.to_ipv4_mapped()?), length.map(|length| length.saturating_sub(96))))
+        }
+        (IpAddr::V4(_), _) => None,
     }
 }
 
@@ -270,8 +281,9 @@ fn says_all(text: &str, saying: &[String], case: &Case) -> bool {
     saying.iter().all(|wanted| {
         let wanted = fill(wanted, case);
         // A quoted value may be shown escaped.
-        let escaped = wanted.escape_debug().to_string();
-        text.contains(&wanted) || text.contains(&escaped)
+        let shown = format!("{wanted:?}");
+        let escaped = shown.trim_matches('"');
+        text.contains(&wanted) || text.contains(escaped)
     })
 }
 
