@@ -1,1 +1,4 @@
-//! The plugin as a whole.
+//! The plugin as a whole: on a made-up kernel, which needs no root, on the real one, and beside Go's.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod made_up;
