@@ -24,7 +24,7 @@ fn config(version: &str) -> Value {
     json!({"cniVersion": version, "name": "n", "type": "noop"})
 }
 
-fn with_debug(debug: Value, test: impl FnOnce(&Path, &str)) {
+fn with_debug(debug: &Value, test: impl FnOnce(&Path, &str)) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("debug");
     std::fs::write(&path, debug.to_string()).unwrap();
@@ -44,7 +44,7 @@ fn without_a_debug_file_it_prints_an_empty_object_in_every_version() {
 
 #[test]
 fn the_result_is_printed_as_it_is_and_the_call_written_back() {
-    with_debug(json!({"ReportResult": "no JSON {", "ReportStderr": "a word"}), |path, args| {
+    with_debug(&json!({"ReportResult": "no JSON {", "ReportStderr": "a word"}), |path, args| {
         let (exit, stdout, stderr) = call("ADD", args, &config("1.0.0"));
         assert_eq!((exit, stdout.as_str(), stderr.as_str()), (0, "no JSON {", "a word"));
         let written = Debug::read(path).unwrap();
@@ -57,7 +57,7 @@ fn the_result_is_printed_as_it_is_and_the_call_written_back() {
 
 #[test]
 fn a_test_that_forgot_the_result_is_told_so() {
-    with_debug(json!({}), |path, args| {
+    with_debug(&json!({}), |path, args| {
         let (exit, stdout, _) = call("ADD", args, &config("0.2.0"));
         let told: Value = serde_json::from_str(&stdout).unwrap();
         assert_eq!(exit, 0);
@@ -77,7 +77,7 @@ fn what_the_test_has_got_wrong_is_an_error() {
         assert_eq!((exit, &error["code"]), (1, &json!(code)), "{error}");
         assert!(error["msg"].as_str().unwrap().contains(expected), "{error}");
     }
-    with_debug(json!("no object"), |_, args| {
+    with_debug(&json!("no object"), |_, args| {
         let (exit, stdout, _) = call("DEL", args, &config("1.0.0"));
         assert!(exit == 1 && stdout.contains("decoding debug file"), "{stdout}");
     });
@@ -85,11 +85,11 @@ fn what_the_test_has_got_wrong_is_an_error() {
 
 #[test]
 fn the_configuration_can_name_the_debug_file_but_the_arguments_win() {
-    with_debug(json!({"ReportResult": "by configuration"}), |by_config, _| {
+    with_debug(&json!({"ReportResult": "by configuration"}), |by_config, _| {
         let mut config = config("1.0.0");
         config["debugFile"] = json!(by_config);
         assert_eq!(call("ADD", "FOO=BAR", &config).1, "by configuration");
-        with_debug(json!({"ReportResult": "by arguments"}), |_, args| {
+        with_debug(&json!({"ReportResult": "by arguments"}), |_, args| {
             assert_eq!(call("ADD", &format!("{args};FOO=BAR"), &config).1, "by arguments");
         });
     });
@@ -98,7 +98,7 @@ fn the_configuration_can_name_the_debug_file_but_the_arguments_win() {
 #[test]
 fn an_error_has_its_code_and_zero_means_999() {
     for (code, expected) in [(0, 999), (100, 100)] {
-        with_debug(json!({"ReportError": "banana", "ReportErrorCode": code}), |_, args| {
+        with_debug(&json!({"ReportError": "banana", "ReportErrorCode": code}), |_, args| {
             let (exit, stdout, _) = call("DEL", args, &config("0.4.0"));
             let error: Value = serde_json::from_str(&stdout).unwrap();
             assert_eq!((exit, &error["code"], &error["msg"]), (1, &json!(expected), &json!("banana")));
@@ -109,7 +109,7 @@ fn an_error_has_its_code_and_zero_means_999() {
 
 #[test]
 fn the_reported_versions_are_enforced() {
-    with_debug(json!({"ReportVersionSupport": ["0.-42.0", "0.3.0"]}), |_, args| {
+    with_debug(&json!({"ReportVersionSupport": ["0.-42.0", "0.3.0"]}), |_, args| {
         let (exit, stdout, _) = call("VERSION", args, &json!({}));
         assert_eq!(exit, 0);
         assert_eq!(
@@ -126,13 +126,13 @@ fn the_reported_versions_are_enforced() {
 fn the_prev_result_is_passed_through_in_the_version_of_the_configuration() {
     let mut config = config("0.4.0");
     config["prevResult"] = json!({"cniVersion": "1.0.0", "ips": [{"address": "10.1.0.5/16"}]});
-    with_debug(json!({"ReportResult": "PASSTHROUGH"}), |_, args| {
+    with_debug(&json!({"ReportResult": "PASSTHROUGH"}), |_, args| {
         let (_, stdout, _) = call("ADD", args, &config);
         let expected =
             json!({"cniVersion": "0.4.0", "ips": [{"version": "4", "address": "10.1.0.5/16"}], "dns": {}});
         assert_eq!(serde_json::from_str::<Value>(&stdout).unwrap(), expected);
     });
-    with_debug(json!({"ReportResult": "INJECT-DNS"}), |_, args| {
+    with_debug(&json!({"ReportResult": "INJECT-DNS"}), |_, args| {
         let (_, stdout, _) = call("ADD", args, &config);
         assert_eq!(
             serde_json::from_str::<Value>(&stdout).unwrap()["dns"],
@@ -143,7 +143,7 @@ fn the_prev_result_is_passed_through_in_the_version_of_the_configuration() {
 
 #[test]
 fn only_add_needs_a_prev_result_to_pass_through() {
-    with_debug(json!({"ReportResult": "PASSTHROUGH"}), |_, args| {
+    with_debug(&json!({"ReportResult": "PASSTHROUGH"}), |_, args| {
         let (exit, stdout, _) = call("DEL", args, &config("1.0.0"));
         assert_eq!((exit, stdout.as_str()), (0, ""));
         let (exit, stdout, _) = call("ADD", args, &config("1.0.0"));
@@ -154,7 +154,7 @@ fn only_add_needs_a_prev_result_to_pass_through() {
 
 #[test]
 fn the_exit_status_can_be_told() {
-    with_debug(json!({"ReportResult": "{}", "ExitWithCode": 3}), |_, args| {
+    with_debug(&json!({"ReportResult": "{}", "ExitWithCode": 3}), |_, args| {
         assert_eq!(
             call("CHECK", args, &{
                 let mut config = config("1.0.0");
