@@ -6,7 +6,7 @@
 //! | [`config`] | plugin configurations, configuration lists, capabilities, GC attachments |
 //! | [`error`] | the error object, its codes, decode errors |
 //! | [`args`] | `CNI_ARGS` |
-//! | [`env`] | the names of the environment variables |
+//! | [`mod@env`] | the names of the environment variables |
 //! | the root | versions, commands, names, addresses, what plugins say of themselves |
 //!
 //! This crate does no I/O, reads no environment and no clock, and does not panic on any input.
