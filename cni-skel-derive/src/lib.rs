@@ -1,12 +1,13 @@
-//! The derives of `cni-skel`, which re-exports them. Entry points and the reference of their attributes; the work is
-//! done stage by stage: `attr` reads, `ast` lowers, `validate` judges, `expand` writes, and `fallback` writes when there
-//! was a mistake.
+//! The macros of `cni-skel`, which re-exports them. Entry points and the reference of their attributes; the work of the
+//! derives is done stage by stage: `attr` reads, `ast` lowers, `validate` judges, `expand` writes, and `fallback` writes
+//! when there was a mistake. `handlers` is the attribute on impl blocks, which shares none of it.
 
 mod ast;
 mod attr;
 mod ctxt;
 mod expand;
 mod fallback;
+mod handlers;
 mod spec;
 mod symbol;
 mod template;
@@ -37,6 +38,12 @@ pub fn derive_cni_args(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(CniError, attributes(cni))]
 pub fn derive_cni_error(input: TokenStream) -> TokenStream {
     expand::cni_error(&parse_macro_input!(input as DeriveInput)).into()
+}
+
+#[doc = include_str!("../doc/plugin.md")]
+#[proc_macro_attribute]
+pub fn plugin(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    handlers::plugin(&arguments.into(), item.into()).into()
 }
 
 #[cfg(test)]

@@ -55,7 +55,10 @@
 )]
 #![forbid(unsafe_code)]
 
-use cni_skel::{CniArgs, CniError, CniPlugin, CodedError, RuntimeConfig};
+use cni_skel::{
+    AddRequest, AddResult, CheckRequest, CniArgs, CniError, CniPlugin, CodedError, DelRequest, GcRequest,
+    Plugin, Result, RuntimeConfig, StatusRequest,
+};
 
 /// The configuration.
 #[derive(Debug, serde::Deserialize)]
@@ -68,6 +71,39 @@ pub struct Config {
 #[derive(Clone, Copy, Debug, CniPlugin)]
 #[cni(name = "strict", config = Config, runtime = Runtime, args = Args, errors(Failure, Wrapper), deny_unknown_keys)]
 pub struct Strict;
+
+#[cni_skel::plugin]
+impl Plugin for Strict {
+    #[expect(clippy::implicit_return, reason = "the author's own business")]
+    #[inline]
+    fn add(&self, req: &AddRequest<Self>) -> Result<AddResult> {
+        Ok(req.result())
+    }
+
+    #[expect(clippy::implicit_return, reason = "the author's own business")]
+    #[inline]
+    fn check(&self, _: &CheckRequest<Self>) -> Result<()> {
+        Ok(())
+    }
+
+    #[expect(clippy::implicit_return, reason = "the author's own business")]
+    #[inline]
+    fn del(&self, _: &DelRequest<Self>) -> Result<()> {
+        Ok(())
+    }
+
+    #[expect(clippy::implicit_return, reason = "the author's own business")]
+    #[inline]
+    fn gc(&self, _: &GcRequest<Self>) -> Result<()> {
+        Ok(())
+    }
+
+    #[expect(clippy::implicit_return, reason = "the author's own business")]
+    #[inline]
+    fn status(&self, _: &StatusRequest<Self>) -> Result<()> {
+        Ok(())
+    }
+}
 
 /// Its capabilities.
 #[derive(Debug, RuntimeConfig)]

@@ -6,6 +6,8 @@ use std::error::Error;
 
 pub use serde::de::DeserializeOwned;
 
+pub use crate::schema::{Json, Schema};
+
 use crate::error::CodedError;
 use crate::types::DecodeError;
 use crate::types::config::capability::Values;

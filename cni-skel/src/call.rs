@@ -24,6 +24,8 @@ use crate::stdin::Stdin;
 #[derive(Debug)]
 pub struct Call {
     pub(crate) env: Arc<Env>,
+    /// The program's arguments, which the protocol has none of.
+    pub(crate) arguments: Vec<OsString>,
     pub(crate) stdin: Stdin,
     pub(crate) exec: Arc<dyn Exec>,
     /// The namespace that the plugin itself runs in, if that can be told.
@@ -38,6 +40,7 @@ impl Call {
     pub fn from_process() -> Self {
         Self {
             env: Arc::new(std::env::vars_os().collect()),
+            arguments: std::env::args_os().skip(1).collect(),
             stdin: Stdin::process(),
             exec: Arc::new(cni_invoke::ProcessExec::for_delegates()),
             own_netns: OnceCell::new(),
@@ -52,10 +55,32 @@ impl Call {
     {
         Self {
             env: Arc::new(env.into_iter().map(|(key, value)| (key.into(), value.into())).collect()),
+            arguments: Vec::new(),
             stdin: Stdin::bytes(stdin.into()),
             exec: Arc::new(cni_invoke::ProcessExec::for_delegates()),
             own_netns: OnceCell::from(None),
         }
+    }
+
+    /// The same call with arguments to the program. They count only where `CNI_COMMAND` is not set.
+    ///
+    /// ```
+    /// use cni_skel::{Call, Dispatcher};
+    /// # use cni_skel::{AddRequest, AddResult, CniPlugin, DelRequest, Plugin, Result};
+    /// # #[derive(CniPlugin)]
+    /// # #[cni(name = "nothing", version = "1.2.0")]
+    /// # struct Nothing;
+    /// # impl Plugin for Nothing {
+    /// #     fn add(&self, req: &AddRequest<Self>) -> Result<AddResult> { Ok(req.result()) }
+    /// #     fn del(&self, _: &DelRequest<Self>) -> Result<()> { Ok(()) }
+    /// # }
+    /// let call = Call::new([("PATH", "/bin")], "").with_arguments(["--version"]);
+    /// assert_eq!(Dispatcher::new(&Nothing).respond(call).stdout, b"nothing 1.2.0\n");
+    /// ```
+    #[must_use]
+    pub fn with_arguments<A: Into<OsString>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
+        self.arguments = arguments.into_iter().map(Into::into).collect();
+        self
     }
 
     /// The same call with another way to find and run delegates.

@@ -11,6 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::call::Call;
 use crate::config;
+use crate::describe;
 use crate::error::Result as HandlerResult;
 use crate::plugin::Plugin;
 use crate::reply::{Answer, Reply};
@@ -67,7 +68,7 @@ impl<'p, P: Plugin> Dispatcher<'p, P> {
     /// Answers a call. Neither a wrong call nor a panic of the plugin's code gets past this: both become an error object.
     pub fn respond(&self, mut call: Call) -> Reply {
         match vars::command(&call) {
-            Ok(None) => Reply::about(self.about()),
+            Ok(None) => describe::by_hand::<P>(&call.arguments, &self.versions),
             Ok(Some(Command::Version)) => self.version(&mut call),
             Ok(Some(command)) => {
                 let mut notes = String::new();
@@ -81,17 +82,6 @@ impl<'p, P: Plugin> Dispatcher<'p, P> {
             }
             Err(error) => Reply::error(error.with_version(CniVersion::NEWEST)),
         }
-    }
-
-    /// Who the plugin is, for a person.
-    fn about(&self) -> String {
-        let version = if P::VERSION.is_empty() { String::new() } else { format!(" {}", P::VERSION) };
-        format!(
-            "{}{version}: {}\nCNI spec versions supported: {}\n",
-            P::NAME,
-            P::ABOUT,
-            self.versions.join(", ")
-        )
     }
 
     /// The reply to VERSION, in the version of the request if it has a good one.

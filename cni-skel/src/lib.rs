@@ -47,6 +47,7 @@
 //! | enter the container's namespace | [`Netns`] |
 //! | call another plugin, such as an IPAM plugin | [`Delegate`], [`Lease`] |
 //! | test without root and without a namespace | [`testing`] |
+//! | say what the plugin is and does, to people and tools | [`describe`](describe()), [`macro@plugin`] |
 //! | answer a call by hand | [`Dispatcher`], [`Call`], [`Reply`] |
 //! | know the words | [`types`] |
 //!
@@ -65,11 +66,23 @@
 //! | `CNI_ARGS` | optional | optional | optional | | | |
 //! | `CNI_PATH` | to delegate | to delegate | to delegate | to delegate | to delegate | |
 //!
+//! # Run by hand
+//!
+//! Without `CNI_COMMAND` a plugin prints who it is on stderr, and with one of these arguments more than that on stdout.
+//! Where there is a command, arguments mean nothing.
+//!
+//! | argument | prints |
+//! | --- | --- |
+//! | `--describe` | what [`describe`](describe()) says, as JSON: versions, commands that do something, capabilities, arguments |
+//! | `--help` | the same for a person |
+//! | `--version` | name and version of the plugin |
+//!
 //! # Features
 //!
 //! | feature | default | what it adds |
 //! | --- | --- | --- |
-//! | `derive` | yes | the derive macros |
+//! | `derive` | yes | the derive macros and [`macro@plugin`] |
+//! | `schema` | no | the JSON Schema of the configuration in what [`describe`](describe()) says, for types that implement `JsonSchema`; `cni_skel::schemars` is the crate |
 
 #[doc(hidden)]
 pub mod __private;
@@ -77,6 +90,7 @@ mod args;
 mod call;
 mod config;
 mod delegate;
+mod describe;
 mod dispatch;
 mod error;
 mod netns;
@@ -85,6 +99,7 @@ mod reply;
 mod request;
 mod run;
 mod runtime_config;
+mod schema;
 mod stdin;
 pub mod testing;
 mod vars;
@@ -92,6 +107,7 @@ mod vars;
 pub use args::{ArgValue, CniArgs};
 pub use call::Call;
 pub use delegate::{Delegate, Lease};
+pub use describe::describe;
 pub use dispatch::Dispatcher;
 pub use error::{CodedError, Error, Result, ResultExt};
 pub use netns::Netns;
@@ -108,8 +124,12 @@ pub use cni_types::config::capability;
 pub use cni_types::result::{AddResult, Interface, IpConfig, IpamResult};
 pub use cni_types::{Cidr, CniVersion, Dns, ErrorCode, ErrorObject, MacAddr, Route};
 
+/// The crate of `JsonSchema`, for the configuration: `#[derive(JsonSchema)] #[schemars(crate = "cni_skel::schemars")]`.
+#[cfg(feature = "schema")]
+pub use schemars;
+
 #[cfg(feature = "derive")]
-pub use cni_skel_derive::{CniArgs, CniError, CniPlugin, RuntimeConfig};
+pub use cni_skel_derive::{CniArgs, CniError, CniPlugin, RuntimeConfig, plugin};
 
 /// The README and the guide compile.
 #[cfg(doctest)]

@@ -32,6 +32,13 @@ pub trait CniPlugin: Sized {
     /// Whether a key that [`CniPlugin::Config`] does not have is an error (code 2).
     const DENY_UNKNOWN_KEYS: bool = false;
 
+    /// The JSON Schema of [`CniPlugin::Config`], if there is one, for [`describe`](crate::describe()).
+    ///
+    /// With the derive it is there when the type implements `schemars::JsonSchema` and the feature `schema` is on.
+    fn config_schema() -> Option<serde_json::Value> {
+        None
+    }
+
     /// The code and details of an error, if it is of one of the types that the plugin declares.
     ///
     /// The derive writes this from `#[cni(errors(…))]`.
@@ -44,7 +51,8 @@ pub trait CniPlugin: Sized {
 /// What a plugin does.
 ///
 /// [`add`](Plugin::add) and [`del`](Plugin::del) are a plugin's own; the other commands succeed without action until
-/// they are written. Whatever a handler prints on stdout goes to stderr; its error becomes the error object.
+/// they are written. Put [`#[cni_skel::plugin]`](macro@crate::plugin) on the impl, and the plugin can say which are.
+/// Whatever a handler prints on stdout goes to stderr; its error becomes the error object.
 ///
 /// ```
 /// use cni_skel::{AddRequest, AddResult, CniPlugin, DelRequest, Plugin, Result};
@@ -71,6 +79,10 @@ pub trait CniPlugin: Sized {
 #[doc(alias = "PluginMainFuncs")]
 #[doc(alias = "CNIFuncs")]
 pub trait Plugin: CniPlugin {
+    /// The methods that the impl writes, from [`plugin`](macro@crate::plugin); `None` where that does not stand on it.
+    #[doc(hidden)]
+    const __HANDLERS: Option<&'static [&'static str]> = None;
+
     /// Attaches the container, and says what was made.
     ///
     /// The result is printed in the configuration's version. A chained plugin starts from

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use crate::types::{AddResult, ErrorObject, PluginInfo, VersionedResult};
+use crate::types::{AddResult, ErrorObject, PluginDescription, PluginInfo, VersionedResult};
 
 /// What a plugin answers to a call: what goes to stdout, what to stderr, and the exit status.
 ///
@@ -12,7 +12,7 @@ use crate::types::{AddResult, ErrorObject, PluginInfo, VersionedResult};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Reply {
-    /// What is written to stdout: one JSON document, or nothing.
+    /// What is written to stdout: one JSON document, or nothing; a text if a person asked for one.
     pub stdout: Vec<u8>,
     /// What is written to stderr, for a person.
     pub stderr: String,
@@ -26,8 +26,11 @@ pub struct Reply {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Answer {
-    /// Nobody asked for a command: who the plugin is, on stderr.
+    /// Nobody asked for a command: who the plugin is, for a person. On stdout if asked for by `--help` or `--version`, else
+    /// on stderr.
     About,
+    /// Nobody asked for a command but for a description, which is on stdout.
+    Description(Box<PluginDescription>),
     /// Success without a word: CHECK, DEL, GC, STATUS.
     Done,
     /// The error object.
@@ -42,6 +45,7 @@ impl Reply {
     pub(crate) fn new(answer: Answer) -> Self {
         let stdout = match &answer {
             Answer::About | Answer::Done => Vec::new(),
+            Answer::Description(description) => description.to_json().into_bytes(),
             Answer::Error(error) => error.to_json().into_bytes(),
             Answer::Result(result) => result.to_json().into_bytes(),
             Answer::Version(info) => info.to_json().into_bytes(),
@@ -56,6 +60,15 @@ impl Reply {
 
     pub(crate) fn about(text: String) -> Self {
         Self { stderr: text, ..Self::new(Answer::About) }
+    }
+
+    /// A text for a person who asked for it.
+    pub(crate) fn text(text: String) -> Self {
+        Self { stdout: text.into_bytes(), ..Self::new(Answer::About) }
+    }
+
+    pub(crate) fn description(description: PluginDescription) -> Self {
+        Self::new(Answer::Description(Box::new(description)))
     }
 
     /// The result of ADD in the newest layout, if it is one.

@@ -24,6 +24,9 @@ pub(super) fn expand(plugin: &Plugin<'_>, checked: &CheckedPlugin) -> TokenStrea
     let deny_unknown_keys = plugin.attrs.deny_unknown_keys.is_given();
     let types = types(plugin);
     let coded = coded(plugin);
+    let unit = syn::parse_quote!(());
+    // Through the type as it is: whether it has a schema, nothing but the compiler can tell.
+    let config = plugin.attrs.config.value().unwrap_or(&unit);
     let body = quote! {
         #types
         const NAME: &'static ::core::primitive::str = #name;
@@ -31,6 +34,9 @@ pub(super) fn expand(plugin: &Plugin<'_>, checked: &CheckedPlugin) -> TokenStrea
         const VERSION: &'static ::core::primitive::str = #version;
         const VERSIONS: &'static [#krate::types::CniVersion] = &[#(#versions),*];
         const DENY_UNKNOWN_KEYS: ::core::primitive::bool = #deny_unknown_keys;
+        fn config_schema() -> ::core::option::Option<#krate::__private::Json> {
+            #krate::__private::Schema::<#config>::new().find()
+        }
         #coded
     };
     implement(&plugin.target, "CniPlugin", &predicates(plugin), &body)

@@ -89,3 +89,26 @@ fn a_struct_as_an_error() {
     assert_snapshot!(expanded(cni_error, "#[cni(transparent)] struct Wrapped { inner: Inner }"));
     assert_snapshot!(expanded(cni_error, "enum Never {}"));
 }
+
+#[test]
+fn an_impl_with_its_handlers() {
+    let item = "impl Plugin for Hello {
+        fn add(&self) {}
+        #[cfg(unix)]
+        #[inline]
+        fn check(&self) {}
+    }";
+    let noted = crate::handlers::plugin(&proc_macro2::TokenStream::new(), item.parse().unwrap());
+    assert_snapshot!(prettyplease::unparse(&syn::parse2(noted).unwrap()), @r#"
+    impl Plugin for Hello {
+        fn add(&self) {}
+        #[cfg(unix)]
+        #[inline]
+        fn check(&self) {}
+        #[doc(hidden)]
+        const __HANDLERS: ::core::option::Option<
+            &'static [&'static ::core::primitive::str],
+        > = ::core::option::Option::Some(&["add", #[cfg(unix)] "check"]);
+    }
+    "#);
+}

@@ -5,6 +5,7 @@
 mod args;
 mod errors;
 mod generics;
+mod handlers;
 mod hygiene;
 mod macro_rules;
 mod names;

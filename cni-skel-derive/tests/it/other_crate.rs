@@ -19,6 +19,7 @@ mod framework {
             const VERSION: &'static str;
             const VERSIONS: &'static [types::CniVersion];
             const DENY_UNKNOWN_KEYS: bool;
+            fn config_schema() -> Option<serde_json::Value>;
         }
 
         pub(in super::super) trait RuntimeConfig: Sized {
@@ -78,6 +79,8 @@ fn the_frameworks_traits_are_implemented() {
     assert_eq!(<Plugin as sdk::CniPlugin>::VERSION, env!("CARGO_PKG_VERSION"));
     assert_eq!(<Plugin as sdk::CniPlugin>::VERSIONS.len(), 7);
     const { assert!(!<Plugin as sdk::CniPlugin>::DENY_UNKNOWN_KEYS) };
+    let schema = <Plugin as sdk::CniPlugin>::config_schema();
+    assert!(schema.is_none_or(|schema| schema["type"] == "object"));
     assert_eq!(<Made as sdk::CniPlugin>::NAME, "made");
     assert_eq!(<Runtime as sdk::RuntimeConfig>::CAPABILITIES, ["mac"]);
     assert_eq!(<Args as sdk::CniArgs>::KEYS, ["IP"]);

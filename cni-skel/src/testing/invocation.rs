@@ -23,6 +23,7 @@ use crate::types::{Command, env};
 #[must_use = "an invocation does nothing until it is run"]
 pub struct Invocation {
     env: Vec<(OsString, OsString)>,
+    arguments: Vec<String>,
     config: Option<Map<String, Value>>,
     added: Map<String, Value>,
     stdin: Option<Vec<u8>>,
@@ -35,6 +36,7 @@ impl Invocation {
     pub fn of(command: &str) -> Self {
         let new = Self {
             env: Vec::new(),
+            arguments: Vec::new(),
             config: None,
             added: Map::new(),
             stdin: None,
@@ -77,6 +79,26 @@ impl Invocation {
     /// VERSION.
     pub fn version() -> Self {
         Self::of(Command::Version.as_str())
+    }
+
+    /// No command, but arguments to the program, as a person gives them: `--describe`, `--help`, `--version`.
+    ///
+    /// ```
+    /// use cni_skel::testing::Invocation;
+    /// # use cni_skel::{AddRequest, AddResult, CniPlugin, DelRequest, Plugin, Result};
+    /// # #[derive(CniPlugin)]
+    /// # #[cni(name = "nothing")]
+    /// # struct Nothing;
+    /// # impl Plugin for Nothing {
+    /// #     fn add(&self, req: &AddRequest<Self>) -> Result<AddResult> { Ok(req.result()) }
+    /// #     fn del(&self, _: &DelRequest<Self>) -> Result<()> { Ok(()) }
+    /// # }
+    /// let outcome = Invocation::by_hand(["--describe"]).run(&Nothing);
+    /// assert_eq!(outcome.json()["name"], "nothing");
+    /// ```
+    pub fn by_hand<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Self {
+        let arguments = arguments.into_iter().map(str::to_owned).collect();
+        Self { arguments, ..Self::of("") }.without_env(env::COMMAND)
     }
 
     fn attached(command: Command, container_id: &str, ifname: &str) -> Self {
@@ -213,7 +235,7 @@ impl Invocation {
             config.extend(self.added);
             Value::Object(config).to_string().into_bytes()
         });
-        let call = Call::new(self.env, stdin);
+        let call = Call::new(self.env, stdin).with_arguments(self.arguments);
         match self.own_netns {
             None => call,
             Some(path) => call.in_netns(&path),

@@ -1,0 +1,21 @@
+// What a plugin is stands on its type.
+use cni_skel::{AddRequest, AddResult, CniPlugin, DelRequest, Plugin, Result};
+
+#[derive(CniPlugin)]
+#[cni(name = "hello")]
+struct Hello;
+
+#[cni_skel::plugin(name = "hello")]
+impl Plugin for Hello {
+    fn add(&self, req: &AddRequest<Self>) -> Result<AddResult> {
+        Ok(req.result())
+    }
+
+    fn del(&self, _: &DelRequest<Self>) -> Result<()> {
+        Ok(())
+    }
+}
+
+fn main() {
+    cni_skel::describe::<Hello>();
+}
