@@ -83,10 +83,13 @@
 //! | --- | --- | --- |
 //! | `derive` | yes | the derive macros and [`macro@plugin`] |
 //! | `schema` | no | the JSON Schema of the configuration in what [`describe`](describe()) says, for types that implement `JsonSchema`; `cni_skel::schemars` is the crate |
+//! | `tokio` | no | `AsyncPlugin`: handlers as `async fn` |
 
 #[doc(hidden)]
 pub mod __private;
 mod args;
+#[cfg(feature = "tokio")]
+mod async_plugin;
 mod call;
 mod config;
 mod delegate;
@@ -105,6 +108,8 @@ pub mod testing;
 mod vars;
 
 pub use args::{ArgValue, CniArgs};
+#[cfg(feature = "tokio")]
+pub use async_plugin::AsyncPlugin;
 pub use call::Call;
 pub use delegate::{Delegate, Lease};
 pub use describe::describe;
