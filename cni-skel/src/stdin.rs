@@ -32,7 +32,7 @@ impl Stdin {
     /// Reads to the end.
     pub(crate) fn read(&mut self) -> io::Result<&[u8]> {
         if self.open {
-            let limit = (MAX_STDIN_BYTES + 1 - self.bytes.len()) as u64;
+            let limit = (MAX_STDIN_BYTES + 1).saturating_sub(self.bytes.len()) as u64;
             io::stdin().lock().take(limit).read_to_end(&mut self.bytes)?;
             self.open = false;
         }

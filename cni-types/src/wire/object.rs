@@ -113,7 +113,10 @@ macro_rules! wire_object {
                                 $($crate::wire::Key::Known($key, exact) => {
                                     $field.set(<$codec as $crate::wire::Codec>::decode(&mut map)?, exact);
                                 })*
-                                $crate::wire::Key::Known(..) => unreachable!("the table has every known key"),
+                                // None: the table has every known key.
+                                $crate::wire::Key::Known(..) => {
+                                    map.next_value::<::serde::de::IgnoredAny>()?;
+                                }
                                 $crate::wire::Key::Unknown(key) => {
                                     let value: $crate::wire::RawJson = map.next_value()?;
                                     $crate::wire::check_nesting::<A::Error>(&value)?;
