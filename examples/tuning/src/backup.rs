@@ -148,7 +148,7 @@ impl Backup {
     fn read(&self) -> Result<Option<Vec<u8>>> {
         match fs::read(&self.path) {
             Ok(json) => Ok(Some(json)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) if is_nothing(&error) => Ok(None),
             Err(error) => Err(Error::from(error).context(format!("failed to read backup {:?}", self.path))),
         }
     }
@@ -180,7 +180,7 @@ pub(crate) fn make_dir(dir: &Path) -> Result<()> {
 pub(crate) fn collect(dir: &Path, network: &str, valid: &[Attachment]) -> Result<()> {
     let failed = || format!("failed to list directory {dir:?}");
     let entries = match fs::read_dir(dir) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if is_nothing(&error) => return Ok(()),
         entries => entries.with_context(failed)?,
     };
     let valid: Vec<_> =
@@ -201,6 +201,12 @@ pub(crate) fn collect(dir: &Path, network: &str, valid: &[Attachment]) -> Result
         }
     }
     Error::all(errors).map_or(Ok(()), Err)
+}
+
+/// Whether there cannot be a file: something else may be in the directory's place, which made ADD fail, and must not keep
+/// DEL from succeeding.
+fn is_nothing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 fn file_name(container_id: &str, ifname: &str) -> String {

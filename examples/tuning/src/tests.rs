@@ -298,6 +298,15 @@ fn c78_del_with_a_damaged_backup_removes_it() {
 }
 
 #[test]
+fn c22_del_succeeds_where_a_file_in_the_directorys_place_made_add_fail() {
+    let machine = Machine::new();
+    fs::write(machine.backup().parent().unwrap(), "").unwrap();
+    let outcome = machine.run(machine.add(everything()));
+    assert!(outcome.assert_error(999).msg.contains("backup directory"));
+    machine.run(machine.del()).assert_success();
+}
+
+#[test]
 fn c78_what_cannot_be_restored_keeps_its_backup() {
     let machine = Machine::new();
     let before = machine.link();
