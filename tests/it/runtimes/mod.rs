@@ -4,5 +4,7 @@
 mod cache;
 mod go_plugins;
 mod kubelet;
+mod mixed;
 mod noop_chain;
+mod our_plugins;
 mod story;

@@ -18,6 +18,8 @@ pub struct Footprint {
     pub reservations: BTreeSet<String>,
     /// Files of cached results.
     pub results: BTreeSet<String>,
+    /// Files in which plugins note what they have changed, in the directories that they choose themselves.
+    pub records: BTreeSet<String>,
     /// Firewall rules and chains that belong to one attachment.
     pub rules: BTreeSet<String>,
 }
@@ -52,6 +54,7 @@ impl Footprint {
                 .filter(|path| is_reservation(path))
                 .collect(),
             results: files("/var/lib/cni/results").into_iter().collect(),
+            records: files("/run/cni").into_iter().filter(|path| !path.ends_with("/lock")).collect(),
             rules,
         }
     }
@@ -101,9 +104,16 @@ fn is_iptables_rule_of_attachment(line: &str) -> bool {
     of_chain || line.contains("id: ")
 }
 
-/// In nft tables of plugins a rule of one attachment has a comment with its ID.
+/// In nft tables of plugins a rule of one attachment has a comment with its ID, and one that keeps hardware addresses
+/// from being spoofed also chains of its own.
 fn is_nft_rule_of_attachment(line: &str) -> bool {
-    line.contains("comment \"") && line.contains("id: ")
+    let Some((rule, comment)) = line.split_once("comment \"") else {
+        return line.trim_start().starts_with("chain cni-br-iface-");
+    };
+    // The shared rules of iptables can be seen as nft's, too.
+    let is_shared = comment.starts_with("CNI ");
+    let names_one = comment.contains("id: ") || comment.starts_with("macspoofchk-");
+    names_one || (!is_shared && (rule.contains(" dnat to ") || rule.contains(" masquerade ")))
 }
 
 fn is_reservation(path: &str) -> bool {
@@ -131,6 +141,28 @@ mod tests {
             r#"-A POSTROUTING -m comment --comment "CNI portfwd requiring masquerade" -j CNI-HOSTPORT-MASQ"#,
         ] {
             assert!(!is_iptables_rule_of_attachment(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn tells_nft_rules_of_attachments_from_permanent_ones() {
+        for line in [
+            r#"ip saddr 10.1.0.2 ip daddr != 10.1.0.0/24 masquerade comment "8de6-f7, net: n, if: eth0, id: c1""#,
+            r#"tcp dport 8080 dnat to 10.1.0.2:80 comment "c1""#,
+            r#"ip saddr 127.0.0.1 ip daddr 10.1.0.2 masquerade comment "c1""#,
+            r#"ether saddr 02:00:00:00:00:01 return comment "macspoofchk-c1-eth0""#,
+            "chain cni-br-iface-c1-eth0 {",
+        ] {
+            assert!(is_nft_rule_of_attachment(line), "{line}");
+        }
+        for line in [
+            r#"table ip cni_hostport { comment "CNI portmap plugin""#,
+            r#"comment "CNI portfwd masquerade mark" counter packets 0 bytes 0 meta mark set meta mark or 0x2000"#,
+            r#"meta mark & 0x2000 == 0x2000 counter packets 0 bytes 0 masquerade comment "CNI portfwd requiring masquerade""#,
+            "chain hostports {",
+            "ip daddr 224.0.0.0/4 return",
+        ] {
+            assert!(!is_nft_rule_of_attachment(line), "{line}");
         }
     }
 

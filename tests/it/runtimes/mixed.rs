@@ -1,0 +1,42 @@
+//! Our plugins and Go's in one chain, which a node has while it changes from one to the other.
+
+use cni_tests::bins::Plugin::{self, Go, Ours};
+use cni_tests::runtimes::{Cri, Ctr, Podman};
+
+use super::story::{self, Family};
+
+const BOTH: [Family; 2] = [Family::V4, Family::V6];
+
+const OUR_BRIDGE: [Plugin; 4] = [Ours("bridge"), Go("host-local"), Go("portmap"), Go("loopback")];
+
+const GOS_BRIDGE: [Plugin; 4] = [Go("bridge"), Ours("host-local"), Ours("portmap"), Ours("loopback")];
+
+#[test]
+fn podman_our_bridge() {
+    story::tell::<Podman>(&OUR_BRIDGE, &BOTH, &[]);
+}
+
+#[test]
+fn ctr_our_bridge() {
+    story::tell::<Ctr>(&OUR_BRIDGE, &BOTH, &[]);
+}
+
+#[test]
+fn cri_our_bridge() {
+    story::tell::<Cri>(&OUR_BRIDGE, &BOTH, &[]);
+}
+
+#[test]
+fn podman_gos_bridge() {
+    story::tell::<Podman>(&GOS_BRIDGE, &BOTH, &[]);
+}
+
+#[test]
+fn ctr_gos_bridge() {
+    story::tell::<Ctr>(&GOS_BRIDGE, &BOTH, &[]);
+}
+
+#[test]
+fn cri_gos_bridge() {
+    story::tell::<Cri>(&GOS_BRIDGE, &BOTH, &[]);
+}
