@@ -278,3 +278,15 @@ fn c44_a_capability_reaches_the_plugins_that_declare_it_and_no_other() {
     host.cnitool_with(&[("CAP_ARGS", &offered)], &["add", "n1", NETNS, "--cap-args", "{}"]).good();
     assert!(host.stdin("a", "ADD").get("runtimeConfig").is_none());
 }
+
+#[test]
+fn ctrl_c_reaches_plugins_because_they_are_in_the_same_process_group() {
+    let host = host();
+    let group =
+        |process: &str| format!("cut -d' ' -f5 /proc/{process}/stat >>{}\n", host.path("groups").display());
+    host.write("told/bridge.ADD.sh", &(group("$$") + &group("$PPID")));
+    host.cnitool(&["add", "n1", NETNS]).good();
+    let groups = host.read("groups");
+    let [plugin, program] = groups.lines().collect::<Vec<_>>()[..] else { panic!("{groups}") };
+    assert_eq!(plugin, program);
+}
