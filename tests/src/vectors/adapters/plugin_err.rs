@@ -23,6 +23,9 @@ pub struct PluginErr;
 
 impl Adapter for PluginErr {
     fn expected(&self, _: &Case, expect: &Json) -> Json {
+        if let Some(panic) = expect.field("panic") {
+            return Json::object([("panic", panic.clone())]);
+        }
         let mut go = match expect.field("error") {
             // Looking for a plugin gives a bare message.
             Some(Json::String(message)) => error(message, Vec::<(String, Json)>::new()),

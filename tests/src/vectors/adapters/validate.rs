@@ -2,7 +2,7 @@
 
 use cni_types::{ContainerId, ErrorObject, InterfaceName, InvalidName, NetworkName};
 
-use super::{ok, pick};
+use super::{error, ok, pick, simple};
 use crate::vectors::{
     case::Case,
     json::Json,
@@ -15,14 +15,11 @@ pub struct Validate;
 
 impl Adapter for Validate {
     fn expected(&self, _: &Case, expect: &Json) -> Json {
-        match expect.field("msg") {
-            None => ok([("value", Json::Bool(true))]),
-            Some(msg) => {
-                let mut fields = vec![("text".to_owned(), msg.clone())];
-                fields.extend(pick(expect, &["code", "details"]));
-                Json::object([("error", Json::Object(fields))])
-            }
-        }
+        // `error` is message and details in one.
+        let Some(msg) = expect.field("msg").and_then(Json::as_str) else {
+            return simple(expect, &[], &["code", "details"]);
+        };
+        error(msg, pick(expect, &["code", "details"]))
     }
 
     fn answer(&self, case: &Case) -> Answer {
@@ -39,7 +36,7 @@ impl Adapter for Validate {
             Ok(()) => ok([("value", Json::Bool(true))]),
             Err(why) => {
                 let object = ErrorObject::from(why);
-                super::error(
+                error(
                     &object.msg,
                     [("code", Json::number(object.code())), ("details", Json::string(&object.details))],
                 )

@@ -75,6 +75,10 @@ fn values_are_explained_at_their_path_alone() {
     assert!(explained("accepted", r#"{"error":{}}"#, r#"{"ok":1}"#));
     assert!(explained("accepted giving v from mtu else 7", r#"{"error":{}}"#, r#"{"ok":{"v":1e3}}"#));
     assert!(!explained("accepted giving v from mtu else 7", r#"{"error":{}}"#, r#"{"ok":{"v":7}}"#));
+    let both = "accepted giving v from mtu else 7 giving w from none else nothing";
+    assert!(explained(both, r#"{"error":{}}"#, r#"{"ok":{"v":1e3}}"#));
+    assert!(!explained(both, r#"{"error":{}}"#, r#"{"ok":{"v":1e3,"w":null}}"#));
+    assert!(!explained(both, r#"{"error":{}}"#, r#"{"ok":{"v":7}}"#));
 }
 
 #[test]
