@@ -10,7 +10,7 @@ mod setup;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Once};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -49,6 +49,8 @@ struct Host {
     /// Processes started in the background, reaped at the end.
     background: Mutex<Vec<command::Shared>>,
     dir: TempDir,
+    /// Whether there is a root file system for containers; not every test has any.
+    rootfs: Once,
 }
 
 impl PrivateHost {
@@ -78,7 +80,8 @@ impl PrivateHost {
 
         let dir =
             tempfile::Builder::new().prefix("cni-").tempdir().expect("a temporary directory can be made");
-        let host = Self(Arc::new(Host { anchor: anchor()?, background: Mutex::new(Vec::new()), dir }));
+        let (background, rootfs) = (Mutex::new(Vec::new()), Once::new());
+        let host = Self(Arc::new(Host { anchor: anchor()?, background, dir, rootfs }));
         host.set_up();
         for binary in binaries {
             host.install(&binary);
@@ -111,22 +114,32 @@ impl PrivateHost {
     }
 
     /// A root file system for containers: busybox with the commands that the tests use.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be made.
     #[must_use]
     pub fn rootfs(&self) -> PathBuf {
-        self.dir().join("root")
+        let root = self.dir().join("root");
+        self.0.rootfs.call_once(|| setup::make_rootfs(&root));
+        root
     }
 
     /// Puts the plugin at `binary` into the plugin directory, in place of one of the same name.
     ///
     /// # Panics
     ///
-    /// If it cannot be copied.
+    /// If it is not there.
     pub fn install(&self, binary: &Path) {
         let name = binary.file_name().expect("a plugin has a file name");
         let target = self.plugin_dir().join(name);
         // A new file, not new content: the old one may be running.
         let _ = std::fs::remove_file(&target);
-        std::fs::copy(binary, &target).unwrap_or_else(|e| panic!("cannot install {}: {e}", binary.display()));
+        // The same file, if it is on the same disk: who builds the binary again makes a new one.
+        if std::fs::hard_link(binary, &target).is_err() {
+            let copied = std::fs::copy(binary, &target);
+            copied.unwrap_or_else(|e| panic!("cannot install {}: {e}", binary.display()));
+        }
     }
 
     /// Writes the network configuration list into the configuration directory, in place of one of the same

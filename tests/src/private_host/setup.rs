@@ -1,6 +1,7 @@
 //! What a private host looks like before a test uses it: its mounts, directories and root file system, and the
 //! control groups that outlive its namespaces.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -14,24 +15,32 @@ const PRIVATE_DIRS: [&str; 4] = ["/run", "/dev/shm", "/opt", "/var/lib"];
 /// The commands in a container.
 const APPLETS: [&str; 9] = ["cat", "echo", "hostname", "ip", "nc", "ping", "ping6", "sh", "sleep"];
 
+/// What gives the host directories of its own; its arguments are that of plugins, that of configurations, and
+/// [`PRIVATE_DIRS`].
+const SET_UP: &str = r#"
+set -e
+ip link set lo up
+plugins=$1 configurations=$2
+shift 2
+for dir; do mount -t tmpfs tmpfs "$dir"; done
+# /etc is needed as it is (users, alternatives), but nothing may write to it.
+mkdir -p /run/etc/upper /run/etc/work
+mount -t overlay overlay -o lowerdir=/etc,upperdir=/run/etc/upper,workdir=/run/etc/work /etc
+mkdir -p /etc/cni/net.d /opt/cni/bin /var/lib/cni
+mount --bind "$plugins" /opt/cni/bin
+mount --bind "$configurations" /etc/cni/net.d
+"#;
+
 impl PrivateHost {
     pub(super) fn set_up(&self) {
-        self.run(["ip", "link", "set", "lo", "up"]);
-        for dir in PRIVATE_DIRS {
-            self.run(["mount", "-t", "tmpfs", "tmpfs", dir]);
+        let own = [self.plugin_dir(), self.conf_dir()];
+        for dir in own.iter().chain([&self.home()]) {
+            fs::create_dir(dir).expect("the host's directory is new");
         }
-        // `/etc` is needed as it is (users, alternatives), but nothing may write to it.
-        self.run(["mkdir", "-p", "/run/etc/upper", "/run/etc/work"]);
-        let layers = "lowerdir=/etc,upperdir=/run/etc/upper,workdir=/run/etc/work";
-        self.run(["mount", "-t", "overlay", "overlay", "-o", layers, "/etc"]);
-        self.run(["mkdir", "-p", "/etc/cni/net.d", "/opt/cni/bin", "/var/lib/cni"]);
-
-        for (ours, fixed) in [(self.plugin_dir(), "/opt/cni/bin"), (self.conf_dir(), "/etc/cni/net.d")] {
-            fs::create_dir(&ours).expect("the host's directory is new");
-            self.run(["mount".as_ref(), "--bind".as_ref(), ours.as_os_str(), fixed.as_ref()]);
-        }
-        fs::create_dir(self.home()).expect("the host's directory is new");
-        make_rootfs(&self.rootfs());
+        // In one go: a program in the host costs several of the machine's.
+        let script = ["bash", "-c", SET_UP, "set-up"].map(OsStr::new);
+        let dirs = own.iter().map(|dir| dir.as_os_str()).chain(PRIVATE_DIRS.map(OsStr::new));
+        self.run(script.into_iter().chain(dirs));
     }
 
     pub(super) fn home(&self) -> PathBuf {
@@ -40,7 +49,7 @@ impl PrivateHost {
 }
 
 /// Makes a root file system of one static binary and links to it.
-fn make_rootfs(root: &Path) {
+pub(super) fn make_rootfs(root: &Path) {
     for dir in ["bin", "dev", "etc", "proc", "sys", "tmp"] {
         fs::create_dir_all(root.join(dir)).expect("the host's directory is new");
     }
