@@ -37,13 +37,19 @@ pub(crate) fn del(plugin: &Bridge, req: &DelRequest<Bridge>) -> Result<()> {
     });
     let known = known(req.prev_result(), &owner, &mut found);
     let (link, no_netns, kernel) = (found.link.take(), found.no_netns, plugin.kernel.clone());
-    let remove_link = || match link {
-        Some((netlink, _)) => veth::delete(&netlink, &owner.ifname),
-        None if no_netns => remove_orphan(&kernel, &owner),
-        None => Ok(()),
+    let ipam = req.wants_ipam().then(|| req.ipam());
+    let remove_link = || {
+        let removed = match link {
+            Some((netlink, _)) => veth::delete(&netlink, &owner.ifname),
+            None if no_netns => remove_orphan(&kernel, &owner),
+            None => Ok(()),
+        };
+        // Only then nobody has the addresses any more.
+        let given_back = ipam.map_or(Ok(()), |ipam| ipam?.del());
+        [removed, given_back].into_iter().filter_map(Result::err).collect()
     };
     if masquerade.is_none() && !checks_mac {
-        failures.extend(remove_link().err());
+        failures.extend::<Vec<_>>(remove_link());
     } else {
         let remove_rules = || {
             let masquerade = masquerade.map(|settings| {
@@ -54,22 +60,19 @@ pub(crate) fn del(plugin: &Bridge, req: &DelRequest<Bridge>) -> Result<()> {
         };
         failures.extend(at_once(remove_link, remove_rules));
     }
-    // Nobody has the addresses any more.
-    if req.wants_ipam() {
-        failures.extend(req.ipam().and_then(|ipam| ipam.del()).err());
-    }
     Error::all(failures).map_or(Ok(()), Err)
 }
 
 /// Both at once: the kernel lets whoever deletes a link, or a rule, wait for a grace period.
-fn at_once(first: impl FnOnce() -> Result<()> + Send, second: impl FnOnce() -> Vec<Error>) -> Vec<Error> {
+fn at_once(first: impl FnOnce() -> Vec<Error> + Send, second: impl FnOnce() -> Vec<Error>) -> Vec<Error> {
     thread::scope(|scope| {
         let first = thread::Builder::new().name("link".into()).spawn_scoped(scope, first);
-        let mut failures = second();
-        match first {
-            Ok(first) => failures.extend(first.join().unwrap_or_else(|panic| resume_unwind(panic)).err()),
-            Err(error) => failures.push(Error::from(error).context("failed to start a thread")),
-        }
+        let rest = second();
+        let mut failures = match first {
+            Ok(first) => first.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            Err(error) => vec![Error::from(error).context("failed to start a thread")],
+        };
+        failures.extend(rest);
         failures
     })
 }

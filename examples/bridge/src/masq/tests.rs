@@ -82,6 +82,15 @@ fn iptables_rules_are_gos_in_one_transaction_a_family() {
 }
 
 #[test]
+fn the_exceptions_of_several_networks_come_before_the_rule() {
+    let tools = ScriptedTools::new().success(RESTORE, "");
+    by(&tools, &owner(), None).add(&cidrs(&["10.1.0.5/24", "10.1.0.6/24", "10.2.0.5/24"])).unwrap();
+    let targets: Vec<_> =
+        tools.stdins()[0].lines().filter_map(|line| line.split("-j ").nth(1).map(str::to_owned)).collect();
+    assert_eq!(targets, ["ACCEPT", "ACCEPT", "MASQUERADE", CHAIN, CHAIN, CHAIN]);
+}
+
+#[test]
 fn a_second_interface_in_the_network_adds_to_the_chain() {
     let tools = ScriptedTools::new()
         .failure(RESTORE, "CHAIN_ADD failed (File exists): chain\n")
