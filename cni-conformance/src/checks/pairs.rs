@@ -1,0 +1,120 @@
+//! Two attachments: of different containers at the same time, and of the same container.
+
+use cni_types::{CniVersion, Command};
+use serde_json::Value;
+
+use super::NOT_ADDED;
+use crate::catalog::{ATTACHMENT_KEY, CONCURRENT};
+use crate::session::{Attachment, Session};
+use crate::setup::Kind;
+use crate::shape;
+
+/// How many containers are attached at the same time, and how often.
+const CONTAINERS: usize = 4;
+const ROUNDS: usize = 3;
+
+pub(crate) fn run(session: &Session<'_>, version: CniVersion) {
+    match session.has_two() {
+        Ok(()) => concurrent(session, version),
+        Err(reason) => session.skip(&CONCURRENT, reason),
+    }
+    same_container(session, version);
+}
+
+fn concurrent(session: &Session<'_>, version: CniVersion) {
+    // One after the other first: what fails then is not for want of a lock.
+    let mut alone = [session.container(0), session.container(1)];
+    let added: Vec<_> = alone.iter_mut().map(|at| session.add(version, at)).collect();
+    let works = added.iter().all(|added| added.succeeded());
+    let distinct =
+        works && addresses(&alone[0]).iter().all(|address| !addresses(&alone[1]).contains(address));
+    alone.iter().for_each(|at| session.release(version, at));
+    if !works {
+        session.skip(&CONCURRENT, NOT_ADDED);
+        return;
+    }
+    for _ in 0..ROUNDS {
+        let mut containers: Vec<_> = (0..CONTAINERS).map(|number| session.container(number)).collect();
+        let before = session.links();
+        let requests: Vec<_> =
+            containers.iter().map(|at| session.request(Command::Add, version, Some(at))).collect();
+        let mut seen: Vec<String> = Vec::new();
+        for (at, added) in containers.iter_mut().zip(session.call_together(&requests)) {
+            at.before.clone_from(&before);
+            at.result = added.object().map(|object| Value::Object(object.clone()));
+            let twice = addresses(at).into_iter().find(|address| distinct && seen.contains(address));
+            seen.extend(addresses(at));
+            let verdict = match twice {
+                _ if !added.succeeded() => {
+                    Err(format!("with {CONTAINERS} at the same time {}", added.told()))
+                }
+                Some(address) => {
+                    Err(format!("with {CONTAINERS} at the same time, {address} was given out twice"))
+                }
+                None => Ok(()),
+            };
+            session.judge(&CONCURRENT, &added, verdict);
+        }
+        let requests: Vec<_> =
+            containers.iter().map(|at| session.request(Command::Del, version, Some(at))).collect();
+        for deleted in session.call_together(&requests) {
+            let verdict = if deleted.succeeded() {
+                Ok(())
+            } else {
+                Err(format!("with {CONTAINERS} at the same time {}", deleted.told()))
+            };
+            session.judge(&CONCURRENT, &deleted, verdict);
+        }
+        containers.iter().for_each(|at| session.release(version, at));
+    }
+}
+
+fn addresses(at: &Attachment) -> Vec<String> {
+    at.result.as_ref().and_then(Value::as_object).map(shape::addresses).unwrap_or_default()
+}
+
+/// Two interfaces of one container, of which one goes.
+fn same_container(session: &Session<'_>, version: CniVersion) {
+    let skip = |reason: &str| session.skip(&ATTACHMENT_KEY, reason);
+    if version < CniVersion::V0_4_0 {
+        return skip("only CHECK, which is from 0.4.0, can tell");
+    }
+    if session.kind == Kind::Chained && session.setup.netns.is_some() {
+        return skip("a chained plugin finds one interface in the network namespace");
+    }
+    let mut first = session.container(0);
+    let mut second = Attachment { ifname: session.other_ifname(99), ..first.clone() };
+    let added = session.add(version, &mut first);
+    let check = |at: &Attachment| session.call(&session.request(Command::Check, version, Some(at)));
+    if !added.succeeded() {
+        skip(NOT_ADDED);
+    } else if session.kind != Kind::Ipam && !session.told_in_container(&first).contains(&first.ifname) {
+        skip("the result has no interface of the name that was asked for");
+    } else {
+        let added = session.add(version, &mut second);
+        if !added.succeeded() {
+            session.fail(
+                &ATTACHMENT_KEY,
+                format!("a second interface of the container: {}", added.told()),
+                &added,
+            );
+        } else if !check(&second).succeeded() {
+            skip("CHECK fails: see check-after-add");
+        } else {
+            session.call(&session.request(Command::Del, version, Some(&first)));
+            if check(&first).succeeded() {
+                skip("CHECK succeeds after DEL, so that it cannot tell what is left");
+            } else {
+                let checked = check(&second);
+                let verdict = if checked.succeeded() {
+                    Ok(())
+                } else {
+                    Err(format!("after DEL of {:?} {}", first.ifname, checked.told()))
+                };
+                session.judge(&ATTACHMENT_KEY, &checked, verdict);
+            }
+        }
+        session.release(version, &second);
+    }
+    session.release(version, &first);
+}

@@ -1,0 +1,8 @@
+//! The checks against plugins that pass all of them, and plugins that break one clause each.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod breaks;
+mod fixture;
+#[path = "../fixtures/model/mod.rs"]
+mod model;
+mod process;
