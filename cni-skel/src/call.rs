@@ -30,6 +30,9 @@ pub struct Call {
     pub(crate) exec: Arc<dyn Exec>,
     /// The namespace that the plugin itself runs in, if that can be told.
     pub(crate) own_netns: OnceCell<Option<NetnsId>>,
+    /// Whether the process is there for this call alone, and so has its log.
+    #[cfg(feature = "tracing")]
+    pub(crate) is_process: bool,
 }
 
 /// The environment of a call.
@@ -44,6 +47,8 @@ impl Call {
             stdin: Stdin::process(),
             exec: Arc::new(cni_invoke::ProcessExec::for_delegates()),
             own_netns: OnceCell::new(),
+            #[cfg(feature = "tracing")]
+            is_process: true,
         }
     }
 
@@ -59,6 +64,8 @@ impl Call {
             stdin: Stdin::bytes(stdin.into()),
             exec: Arc::new(cni_invoke::ProcessExec::for_delegates()),
             own_netns: OnceCell::from(None),
+            #[cfg(feature = "tracing")]
+            is_process: false,
         }
     }
 

@@ -17,7 +17,7 @@ use crate::types::{DecodeError, ErrorCode, ErrorObject, ExtraKeys};
 /// What this is, in messages.
 const WHAT: &str = "network configuration";
 
-/// The keys that the protocol owns.
+/// The keys that the protocol owns, and those of the log.
 const PROTOCOL_KEYS: &[&str] = &[
     "args",
     "capabilities",
@@ -27,6 +27,10 @@ const PROTOCOL_KEYS: &[&str] = &[
     "dns",
     "ipam",
     "ipMasq",
+    #[cfg(feature = "tracing")]
+    crate::trace::log::LOG_FILE,
+    #[cfg(feature = "tracing")]
+    crate::trace::log::LOG_LEVEL,
     "name",
     "prevResult",
     "runtimeConfig",

@@ -43,8 +43,17 @@ use crate::types::{Command, DESCRIBE, Handling, PluginDescription};
 /// ```
 pub fn describe<P: Plugin>() -> PluginDescription {
     let mut description = declared::<P>();
-    description.config_schema = P::config_schema();
+    description.config_schema = config_schema::<P>();
     description
+}
+
+/// The schema of the plugin's keys, with those that the SDK takes for it.
+fn config_schema<P: Plugin>() -> Option<serde_json::Value> {
+    #[cfg_attr(not(feature = "tracing"), expect(unused_mut, reason = "only the log has keys"))]
+    let mut schema = P::config_schema()?;
+    #[cfg(feature = "tracing")]
+    crate::trace::log::add_to_schema(&mut schema);
+    Some(schema)
 }
 
 /// All but the schema, which is made by code of the author's.
@@ -94,7 +103,7 @@ pub(crate) fn by_hand<P: Plugin>(arguments: &[OsString], versions: &[String]) ->
     declared.supported_versions = versions.to_vec();
     match arguments {
         [argument] if argument == DESCRIBE => {
-            declared.config_schema = P::config_schema();
+            declared.config_schema = config_schema::<P>();
             Reply::description(declared)
         }
         [argument] if argument == "--help" => Reply::text(help(&declared)),

@@ -95,7 +95,7 @@ impl<'p, P: Plugin> Dispatcher<'p, P> {
         Reply::new(Answer::Version(info))
     }
 
-    /// Everything between the command and the answer. The version is told as soon as it is known, for the error.
+    /// Everything between the command and the configuration, and then the rest. The version is told as soon as it is known, for the error.
     fn handle(
         &self,
         command: Command,
@@ -126,6 +126,27 @@ impl<'p, P: Plugin> Dispatcher<'p, P> {
             ErrorObject::new(ErrorCode::IO_FAILURE, format!("error reading from stdin: {error}"))
         })?;
         let network_config = checks::network_config(stdin)?;
+
+        #[cfg(feature = "tracing")]
+        let span = {
+            let attached = attached.as_ref().map(|(attached, _)| attached);
+            crate::trace::CommandSpan::open::<P>(command, &mut call, attached, &network_config, notes)
+        };
+        let answer = || self.answer(command, call, attached, network_config, notes);
+        #[cfg(feature = "tracing")]
+        let answer = || span.run(answer);
+        answer()
+    }
+
+    /// Everything from the configuration on.
+    fn answer(
+        &self,
+        command: Command,
+        call: Call,
+        attached: Option<(vars::Attached, P::Args)>,
+        network_config: PluginConfig,
+        notes: &mut String,
+    ) -> Result<Answer, ErrorObject> {
         let network = checks::network(&network_config)?;
         let version = checks::version(command, &network_config, &self.versions)?;
 

@@ -84,6 +84,26 @@
 //! | `derive` | yes | the derive macros and [`macro@plugin`] |
 //! | `schema` | no | the JSON Schema of the configuration in what [`describe`](describe()) says, for types that implement `JsonSchema`; `cni_skel::schemars` is the crate |
 //! | `tokio` | no | `AsyncPlugin`: handlers as `async fn` |
+//! | `tracing` | no | a span around every command, and a log (below) |
+//!
+//! None of them changes what a plugin answers, and without one nothing of it is built.
+//!
+//! # Logs
+//!
+//! With the feature `tracing`, whatever a handler logs through that crate stands in a span with the fields `command`,
+//! `plugin`, `network`, `container` and `interface`. In a plugin's process [`run`](run()) lets the log go where two keys
+//! of the plugin's configuration say; a plugin whose `main` has set up a subscriber before keeps that. The test kit sets up
+//! none.
+//!
+//! | key | value | default |
+//! | --- | --- | --- |
+//! | `logFile` | absolute path of a file, which is created or appended to | stderr |
+//! | `logLevel` | `off`, `error`, `warn`, `info`, `debug`, `trace`, or several directives such as `info,my_plugin=trace` | `info` |
+//!
+//! stdout cannot be had, and a key that cannot be followed is told on stderr and costs nothing else. A call that fails is
+//! logged as an error with the error object, any other at `debug`. Where the runtime sets `TRACEPARENT`
+//! ([Trace Context](https://www.w3.org/TR/trace-context/)), the span has `trace_id`, `parent_id` and `span_id` as well, and
+//! delegates get it for their parent.
 
 #[doc(hidden)]
 pub mod __private;
@@ -105,6 +125,8 @@ mod runtime_config;
 mod schema;
 mod stdin;
 pub mod testing;
+#[cfg(feature = "tracing")]
+mod trace;
 mod vars;
 
 pub use args::{ArgValue, CniArgs};

@@ -30,6 +30,9 @@ use crate::types::CniVersion;
 /// }
 /// ```
 ///
+/// Run by hand, that is without `CNI_COMMAND`, it says who the plugin is, or what `--describe`, `--help` and `--version`
+/// ask for.
+///
 /// The exit status is 0 for success and 1 for an error, which is then on stdout as an error object. The process ends
 /// when `main` returns, so destructors run.
 #[doc(alias = "PluginMain")]
