@@ -83,9 +83,7 @@ impl PrivateHost {
         let (background, rootfs) = (Mutex::new(Vec::new()), Once::new());
         let host = Self(Arc::new(Host { anchor: anchor()?, background, dir, rootfs }));
         host.set_up();
-        for binary in binaries {
-            host.install(&binary);
-        }
+        binaries.iter().for_each(|binary| host.install(binary));
         Ok(host)
     }
 
@@ -123,6 +121,17 @@ impl PrivateHost {
         let root = self.dir().join("root");
         self.0.rootfs.call_once(|| setup::make_rootfs(&root));
         root
+    }
+
+    /// Puts each of `plugins` into the plugin directory, in place of one of the same name.
+    ///
+    /// # Panics
+    ///
+    /// If one is not installed on this machine. [`PrivateHost::start`] tells that before a test begins.
+    pub fn install_all(&self, plugins: &[Plugin]) {
+        for plugin in plugins {
+            self.install(&plugin.path().expect("the test has asked for it"));
+        }
     }
 
     /// Puts the plugin at `binary` into the plugin directory, in place of one of the same name.

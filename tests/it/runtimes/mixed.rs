@@ -40,3 +40,17 @@ fn ctr_gos_bridge() {
 fn cri_gos_bridge() {
     story::tell::<Cri>(&GOS_BRIDGE, &BOTH, &[]);
 }
+
+/// The one set and the other, the runtime's own included.
+const GOS: [Plugin; 4] = [Go("bridge"), Go("host-local"), Go("portmap"), Go("loopback")];
+const OURS: [Plugin; 4] = [Ours("bridge"), Ours("host-local"), Ours("portmap"), Ours("loopback")];
+
+#[test]
+fn podman_changes_to_ours_and_back() {
+    story::tell_of_a_change::<Podman>(&GOS, &OURS);
+}
+
+#[test]
+fn cri_changes_to_ours_and_back() {
+    story::tell_of_a_change::<Cri>(&GOS, &OURS);
+}

@@ -118,11 +118,12 @@ pub(super) fn tell_on<R: Runtime>(host: &PrivateHost, plugins: &[Plugin], famili
     }
 
     runtime.remove("c1").unwrap();
+    let port = PORT.to_string();
     for &family in families {
         assert_pings(&runtime, "c2", family, family.gateway());
         let published = family.of(&Neighbour::HOST);
-        assert_refused(neighbour.netns.command(&dial(published, PORT)));
-        assert_refused(host.command(dial(published, PORT)));
+        assert_refused(neighbour.netns.command(&dial(published, &port)));
+        assert_refused(host.command(dial(published, &port)));
     }
     runtime.remove("c2").unwrap();
     assert_nothing_left::<R>(host, plugins);
@@ -146,6 +147,35 @@ pub(super) fn tell_of_failure<R: Runtime>(plugins: &[Plugin]) {
     assert_pings(&runtime, "c2", Family::V4, Family::V4.gateway());
     runtime.remove("c2").unwrap();
     assert_nothing_left::<R>(&host, plugins);
+}
+
+/// Tells of an operator who puts other plugins into the directory while containers run: what one set has made, the
+/// other works with and takes down.
+pub(super) fn tell_of_a_change<R: Runtime>(from: &[Plugin], to: &[Plugin]) {
+    let families = [Family::V4, Family::V6];
+    let Some(host) = host::<R>(from, &network(&families, &[])) else { return };
+    let neighbour = host.neighbour();
+    let mut runtime = R::start(host.clone(), "mynet");
+    runtime.run(&Container::named("c1").publish(PORT)).unwrap();
+
+    host.install_all(to);
+    runtime.run(&Container::named("c2")).unwrap();
+    for family in families {
+        let other = address(&runtime, "c1", family).to_string();
+        assert_pings(&runtime, "c2", family, &other);
+        assert_published(&runtime, &neighbour, family);
+    }
+    runtime.remove("c1").unwrap();
+    runtime.run(&Container::named("c1").publish(PORT)).unwrap();
+    families.iter().for_each(|family| assert_published(&runtime, &neighbour, *family));
+
+    host.install_all(from);
+    runtime.remove("c1").unwrap();
+    runtime.remove("c2").unwrap();
+    let footprint = host.footprint();
+    // Ours notes which ports it has forwarded, and Go's does not know of the note.
+    assert!(footprint.records.iter().all(|path| path.starts_with("/run/cni/portmap/")), "{footprint:#?}");
+    assert_eq!(Footprint { records: BTreeSet::new(), ..footprint }, Footprint::default());
 }
 
 fn assert_nothing_left<R: Runtime>(host: &PrivateHost, plugins: &[Plugin]) {
@@ -201,42 +231,37 @@ fn assert_pings<R: Runtime>(runtime: &R, name: &str, family: Family, target: &st
 /// The published port answers for the host itself, another machine, another container, and the container
 /// itself.
 fn assert_published<R: Runtime>(runtime: &R, neighbour: &Neighbour, family: Family) {
-    let published = dial(family.of(&Neighbour::HOST), PORT);
+    let port = PORT.to_string();
+    let published = dial(family.of(&Neighbour::HOST), &port);
     let host = runtime.host();
-    assert_answers("the host", || host.command(published));
-    assert_answers("another machine", || neighbour.netns.command(&published));
+    assert_answers("c1", || host.command(published));
+    assert_answers("c1", || neighbour.netns.command(&published));
     if matches!(family, Family::V4) {
-        assert_answers("the host by loopback", || host.command(dial("127.0.0.1", PORT)));
+        assert_answers("c1", || host.command(dial("127.0.0.1", &port)));
     }
     for name in ["c2", "c1"] {
         let ran = runtime.exec(name, &published[1..]);
         assert!(ran.stdout.trim() == "c1", "the published port does not answer {name}: {ran}");
     }
     let direct = address(runtime, "c1", family).to_string();
-    let ran = runtime.exec("c2", &dial(&direct, SERVICE)[1..]);
+    let ran = runtime.exec("c2", &dial(&direct, &SERVICE.to_string())[1..]);
     assert!(ran.stdout.trim() == "c1", "the service does not answer: {ran}");
 }
 
-/// The words to open a TCP connection and print what comes. `nc` knows no port but as a word, so the ports are
-/// constants.
-fn dial(address: &str, port: u16) -> [&str; 6] {
-    let port = match port {
-        PORT => "8080",
-        SERVICE => "80",
-        _ => unreachable!("the story knows two ports"),
-    };
+/// The words to open a TCP connection and print what comes.
+pub(super) fn dial<'a>(address: &'a str, port: &'a str) -> [&'a str; 6] {
     ["busybox", "nc", "-w", "5", address, port]
 }
 
-/// Asks until the service listens: runtimes return when its process has started.
-fn assert_answers(who: &str, command: impl Fn() -> HostCommand) {
+/// Asks until the service of the container `name` listens: runtimes return when its process has started.
+pub(super) fn assert_answers(name: &str, command: impl Fn() -> HostCommand) {
     let deadline = Instant::now() + PATIENCE;
     loop {
         let ran = command().attempt();
-        if ran.stdout.trim() == "c1" {
+        if ran.stdout.trim() == name {
             return;
         }
-        assert!(Instant::now() < deadline, "the published port does not answer {who}: {ran}");
+        assert!(Instant::now() < deadline, "{name} does not answer: {ran}");
         std::thread::sleep(Duration::from_millis(50));
     }
 }

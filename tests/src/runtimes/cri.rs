@@ -71,23 +71,7 @@ snapshotter = "native"
     }
 
     fn run(&mut self, container: &Container) -> Result<(), String> {
-        let name = &container.name;
-        let port =
-            |port: u16| PortMapping { protocol: 0, container_port: SERVICE.into(), host_port: port.into() };
-        let id = self.client.run_pod(PodSandboxConfig {
-            metadata: Some(PodSandboxMetadata {
-                name: name.clone(),
-                uid: format!("{name}-uid"),
-                namespace: NAMESPACE.to_owned(),
-            }),
-            // What the sandbox's process answers with.
-            hostname: name.clone(),
-            log_directory: self.host.dir().join("pod-logs").display().to_string(),
-            port_mappings: container.host_port.map(port).into_iter().collect(),
-            linux: Some(LinuxPodSandboxConfig {}),
-        })?;
-        self.pods.insert(name.clone(), id);
-        Ok(())
+        self.run_all(std::slice::from_ref(container)).remove(0)
     }
 
     fn exec(&self, name: &str, words: &[&str]) -> Ran {
@@ -110,6 +94,21 @@ snapshotter = "native"
 }
 
 impl Cri {
+    /// Starts pods, all at once, as a kubelet does. Says of each how it went.
+    ///
+    /// # Errors
+    ///
+    /// For each pod: what the service says when it cannot.
+    pub fn run_all(&mut self, containers: &[Container]) -> Vec<Result<(), String>> {
+        let configs = containers.iter().map(|container| self.config_of(container)).collect();
+        let started = self.client.run_pods(configs).into_iter().zip(containers);
+        let note = |(started, container): (Result<String, String>, &Container)| {
+            self.pods.insert(container.name.clone(), started?);
+            Ok(())
+        };
+        started.map(note).collect()
+    }
+
     /// The addresses that the service names for the pod `name`, the main one first.
     ///
     /// # Panics
@@ -141,6 +140,24 @@ impl Cri {
     #[must_use]
     pub fn pod_id(&self, name: &str) -> &str {
         self.pods.get(name).unwrap_or_else(|| panic!("no pod {name:?} runs"))
+    }
+
+    fn config_of(&self, container: &Container) -> PodSandboxConfig {
+        let name = &container.name;
+        let port =
+            |port: u16| PortMapping { protocol: 0, container_port: SERVICE.into(), host_port: port.into() };
+        PodSandboxConfig {
+            metadata: Some(PodSandboxMetadata {
+                name: name.clone(),
+                uid: format!("{name}-uid"),
+                namespace: NAMESPACE.to_owned(),
+            }),
+            // What the sandbox's process answers with.
+            hostname: name.clone(),
+            log_directory: self.host.dir().join("pod-logs").display().to_string(),
+            port_mappings: container.host_port.map(port).into_iter().collect(),
+            linux: Some(LinuxPodSandboxConfig {}),
+        }
     }
 
     fn status(&self, name: &str) -> PodSandboxStatusResponse {

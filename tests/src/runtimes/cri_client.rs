@@ -30,11 +30,16 @@ impl CriClient {
         Self { executor, channel }
     }
 
-    /// Starts a pod. The network of a pod that fails is torn down by the service.
-    pub(super) fn run_pod(&self, config: PodSandboxConfig) -> Result<String, String> {
-        let request = RunPodSandboxRequest { config: Some(config) };
-        self.call::<_, RunPodSandboxResponse>("RunPodSandbox", request)
-            .map(|response| response.pod_sandbox_id)
+    /// Starts pods, all at once, and gives the ID of each, in the order of `configs`. The network of a pod that fails
+    /// is torn down by the service.
+    pub(super) fn run_pods(&self, configs: Vec<PodSandboxConfig>) -> Vec<Result<String, String>> {
+        let requests = configs.into_iter().map(|config| RunPodSandboxRequest { config: Some(config) });
+        let calls: Vec<_> = requests
+            .map(|request| self.executor.spawn(call(self.channel.clone(), "RunPodSandbox", request)))
+            .collect();
+        let answers =
+            calls.into_iter().map(|call| self.executor.block_on(call).expect("a call does not panic"));
+        answers.map(|answer| answer.map(|response: RunPodSandboxResponse| response.pod_sandbox_id)).collect()
     }
 
     pub(super) fn stop_pod(&self, id: &str) -> Result<(), String> {
@@ -57,23 +62,27 @@ impl CriClient {
         Ok(response.status.unwrap_or_default().conditions)
     }
 
-    fn call<Q, A>(&self, method: &str, request: Q) -> Result<A, String>
+    fn call<Q, A>(&self, method: &'static str, request: Q) -> Result<A, String>
     where
         Q: prost::Message + 'static,
         A: prost::Message + Default + 'static,
     {
-        let path = format!("/runtime.v1.RuntimeService/{method}");
-        let path = PathAndQuery::try_from(path).expect("method names are plain");
-        let mut grpc = tonic::client::Grpc::new(self.channel.clone());
-        self.executor.block_on(async {
-            grpc.ready().await.map_err(|e| format!("{method}: {e}"))?;
-            let codec = tonic_prost::ProstCodec::<Q, A>::default();
-            let response = grpc.unary(tonic::Request::new(request), path, codec).await;
-            response
-                .map(tonic::Response::into_inner)
-                .map_err(|status| format!("{method}: {}", status.message()))
-        })
+        self.executor.block_on(call(self.channel.clone(), method, request))
     }
+}
+
+async fn call<Q, A>(channel: Channel, method: &'static str, request: Q) -> Result<A, String>
+where
+    Q: prost::Message + 'static,
+    A: prost::Message + Default + 'static,
+{
+    let path = format!("/runtime.v1.RuntimeService/{method}");
+    let path = PathAndQuery::try_from(path).expect("method names are plain");
+    let mut grpc = tonic::client::Grpc::new(channel);
+    grpc.ready().await.map_err(|e| format!("{method}: {e}"))?;
+    let codec = tonic_prost::ProstCodec::<Q, A>::default();
+    let response = grpc.unary(tonic::Request::new(request), path, codec).await;
+    response.map(tonic::Response::into_inner).map_err(|status| format!("{method}: {}", status.message()))
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
