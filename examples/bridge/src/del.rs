@@ -20,10 +20,8 @@ struct Found {
     link: Option<(Handle, Link)>,
     /// The addresses of that link.
     addresses: Vec<IpAddr>,
-    /// If it has none: those of the container's other links.
+    /// Without it: those of the container's other links.
     alive: Vec<IpAddr>,
-    /// Whether the container's namespace is gone or was not told.
-    no_netns: bool,
 }
 
 pub(crate) fn del(plugin: &Bridge, req: &DelRequest<Bridge>) -> Result<()> {
@@ -36,13 +34,12 @@ pub(crate) fn del(plugin: &Bridge, req: &DelRequest<Bridge>) -> Result<()> {
         Found::default()
     });
     let known = known(req.prev_result(), &owner, &mut found);
-    let (link, no_netns, kernel) = (found.link.take(), found.no_netns, plugin.kernel.clone());
+    let (link, kernel) = (found.link, plugin.kernel.clone());
     let ipam = req.wants_ipam().then(|| req.ipam());
     let remove_link = || {
         let removed = match link {
             Some((netlink, _)) => veth::delete(&netlink, &owner.ifname),
-            None if no_netns => remove_orphan(&kernel, &owner),
-            None => Ok(()),
+            None => remove_hidden(&kernel, &owner),
         };
         // Only then nobody has the addresses any more.
         let given_back = ipam.map_or(Ok(()), |ipam| ipam?.del());
@@ -78,14 +75,13 @@ fn at_once(first: impl FnOnce() -> Vec<Error> + Send, second: impl FnOnce() -> V
 }
 
 fn find(plugin: &Bridge, req: &DelRequest<Bridge>, owner: &Owner, masquerades: bool) -> Result<Found> {
-    let gone = || Found { no_netns: true, ..Found::default() };
-    let Some(path) = req.netns().map(|netns| netns.path()) else { return Ok(gone()) };
+    let mut found = Found::default();
+    let Some(path) = req.netns().map(|netns| netns.path()) else { return Ok(found) };
     let netns = match plugin.kernel.netns(path) {
-        Err(error) if error.is_not_found() => return Ok(gone()),
+        Err(error) if error.is_not_found() => return Ok(found),
         opened => opened.with_context(|| format!("failed to open netns {path:?}"))?,
     };
     let netlink = netns.netlink()?;
-    let mut found = Found::default();
     let link = match netlink.link(&owner.ifname) {
         Err(error) if error.is_not_found() => None,
         link => Some(link?).filter(|link| link.is_kind("veth")),
@@ -115,8 +111,9 @@ fn is_of_another(link: &Link, host: &Handle, owner: &Owner) -> Result<bool> {
     Ok(other_end.as_ref().and_then(veth::key).is_some_and(|key| key != owner.key()))
 }
 
-/// Deletes the pair of a container whose namespace cannot be entered, but may live on.
-fn remove_orphan(kernel: &Kernel, owner: &Owner) -> Result<()> {
+/// Deletes the pair where the container's end was not seen: its namespace cannot be entered but lives on, or someone has
+/// renamed the link.
+fn remove_hidden(kernel: &Kernel, owner: &Owner) -> Result<()> {
     let key = owner.key();
     veth::delete_labelled(&kernel.current()?.netlink()?, |found| found == key)
 }

@@ -12,6 +12,26 @@
 //! | `masq`, `macspoof` | rules of the firewall: Go's, so that either plugin undoes the other's work |
 //! | `names` | what belongs to which attachment |
 //! | `undo` | what a failed ADD takes back |
+//!
+//! # Where this differs from Go's plugin
+//!
+//! Keys, results and what is in the kernel are the same, and either plugin undoes what the other has made. But:
+//!
+//! | Go | here |
+//! | --- | --- |
+//! | A failed ADD leaves the pair of links, and gateway addresses on the bridge. | Nothing is left but the bridge, a VLAN's gateway link and the wish to forward packets. |
+//! | Without the container's namespace, DEL leaves the rules of masquerade and macspoofchk. | They are found by their names. So is a pair of links that nobody can reach from inside, by an alias of the host's end. |
+//! | DEL deletes whatever link has the name. | A link that the alias says is another attachment's stays: the ADD that is undone has failed because of it. |
+//! | GC does nothing; STATUS asks the IPAM plugin alone. | GC removes pairs and rules of no valid attachment and tells the IPAM plugin; STATUS also tells that a firewall program is missing (50). |
+//! | CHECK of a bridge without IPAM always fails, as does that of a container whose bridge took another port's hardware address. | Both pass. CHECK also looks at the port's settings, VLANs, rules, gateway and forwarding. |
+//! | A bridge without ports has no hardware address; if it then becomes a gateway, ADD fails. | The bridge has an address of its own from the start, and so has the host's end of a pair. |
+//! | `isDefaultGateway` adds a default route beside one that IPAM gives without a router, and ADD fails. | One is enough. |
+//! | Two IPv4 gateways of one ADD contradict each other. | They do not. |
+//! | An existing bridge without VLAN filtering lets all VLANs mix; an MTU that it does not have goes unnoticed. | Filtering is switched on; the MTU is warned of. |
+//! | The link of a VLAN's gateway takes router advertisements. | It takes none. |
+//! | All interfaces of a container in a network share an iptables chain, which the first DEL empties. | It goes with the last. |
+//! | IPv6 settings are touched without IPv6 addresses; the gateway's IPv6 address can be used after a second or two. | They are left alone; the address can be used at once, unless `enabledad` is set. |
+//! | A malformed MAC, an unknown `ipMasqBackend` and the like are noticed half way. | Everything that the configuration can tell is refused before anything is made. |
 
 mod add;
 mod bridge;

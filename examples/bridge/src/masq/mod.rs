@@ -58,19 +58,22 @@ impl Rules<'_> {
     ///
     /// When some may be left.
     pub(crate) fn remove(&self, known: &Known) -> Result<()> {
+        let addresses = known.addresses.as_deref();
+        let has = |family| addresses.is_none_or(|list| list.iter().any(|ip| family_of(*ip) == family));
+        let by_iptables = FAMILIES
+            .into_iter()
+            .filter(|family| has(*family))
+            .map(|family| iptables::remove(self.tools, self.owner, family, known));
+        let by_iptables = all(by_iptables, addresses.is_none());
+        let by_nft = nft::remove(self.tools, self.owner);
         let mut found = false;
         let mut failures = Vec::new();
-        let mut attempt = |backend, removed: Result<bool>| match removed {
-            Ok(any) => found |= any,
-            Err(error) => failures.push((backend, error)),
-        };
-        for family in FAMILIES {
-            let of_family = |ip: &IpAddr| family_of(*ip) == family;
-            if known.addresses.as_ref().is_none_or(|addresses| addresses.iter().any(of_family)) {
-                attempt(Backend::Iptables, iptables::remove(self.tools, self.owner, family, known));
+        for (backend, removed) in [(Backend::Iptables, by_iptables), (Backend::Nftables, by_nft)] {
+            match removed {
+                Ok(any) => found |= any,
+                Err(error) => failures.push((backend, error)),
             }
         }
-        attempt(Backend::Nftables, nft::remove(self.tools, self.owner));
         // What was not found where it works is not what was used where it does not.
         self.report(failures, |backend| match self.settings.backend {
             Some(wanted) => backend == wanted,
@@ -148,11 +151,32 @@ impl Rules<'_> {
 /// When some may be left.
 pub(crate) fn collect(tools: &dyn Tools, network: &str, valid: &[Attachment]) -> Result<()> {
     let valid: Vec<_> = valid.iter().map(|attachment| Owner::of(network, attachment)).collect();
-    let iptables = FAMILIES.map(|family| iptables::collect(tools, family, network, &valid));
-    let results = iptables.into_iter().chain([nft::collect(tools, network, &valid)]);
+    let by_iptables = FAMILIES.map(|family| iptables::collect(tools, family, network, &valid).map(|()| true));
+    let results = [all(by_iptables, true).map(drop), nft::collect(tools, network, &valid)];
     // With what is not installed, nothing was made.
-    let failures = results.filter_map(Result::err).filter(|error| !is_missing(error));
+    let failures = results.into_iter().filter_map(Result::err).filter(|error| !is_missing(error));
     Error::all(failures).map_or(Ok(()), |error| Err(error.context("failed to collect masquerade rules")))
+}
+
+/// Whether any of the families had something, or why that cannot be told. If it is a guess that a family is used at all,
+/// one is enough: the other may not exist here.
+fn all(families: impl IntoIterator<Item = Result<bool>>, is_guess: bool) -> Result<bool> {
+    let (mut worked, mut any, mut failures) = (false, false, Vec::new());
+    for removed in families {
+        match removed {
+            Ok(found) => (worked, any) = (true, any | found),
+            Err(error) => failures.push(error),
+        }
+    }
+    if worked && is_guess {
+        failures.iter().filter(|error| !is_missing(error)).for_each(|error| warn(&error.to_object().msg));
+        return Ok(any);
+    }
+    if failures.iter().all(is_missing) {
+        // The programs come in one package, and missing is not failed.
+        failures.truncate(1);
+    }
+    Error::all(failures).map_or(Ok(any), Err)
 }
 
 /// The addresses of each family that there is, IPv4 first.

@@ -326,16 +326,49 @@ fn gc_removes_what_is_of_the_network_and_of_no_valid_attachment() {
 }
 
 #[test]
-fn gc_finds_chains_that_nothing_leads_to_and_goes_past_errors() {
+fn gc_finds_chains_that_nothing_leads_to() {
     let text = saved(&[]).replace(":POSTROUTING", ":CNI-DN-0123456789abcdef01234 - [0:0]\n:POSTROUTING");
-    let tools =
-        ScriptedTools::new().success(SAVE, &text).success(RESTORE, "").failure(SAVE6, "no\n").missing("nft");
-    let error = collect(&tools, "n1", &[]).unwrap_err().to_object();
-    assert!(
-        error.msg.starts_with("failed to collect masquerade rules: failed to run ip6tables-save"),
-        "{error}"
-    );
+    // A host without IPv6, and without nft.
+    let tools = ScriptedTools::new()
+        .success(SAVE, &text)
+        .success(RESTORE, "")
+        .failure(SAVE6, "Table does not exist\n")
+        .missing("nft");
+    collect(&tools, "n1", &[]).unwrap();
     tools.assert_done();
     assert!(tools.stdins()[1].contains(&format!(":{CHAIN} - [0:0]\n-X {CHAIN}\n")));
     assert!(!tools.stdins()[1].contains("CNI-DN-"));
+}
+
+#[test]
+fn gc_goes_past_errors_and_without_programs_there_is_nothing() {
+    let tools = ScriptedTools::new()
+        .failure(SAVE, "Operation not permitted\n")
+        .missing("ip6tables-save")
+        .success(NFT_LIST, &listed(&[(7, owner().label())]))
+        .success(NFT, "");
+    let error = collect(&tools, "n1", &[]).unwrap_err().to_object();
+    assert!(error.msg.starts_with("failed to collect masquerade rules"), "{error}");
+    assert!(error.to_string().contains("failed to run iptables-save"), "{error}");
+    tools.assert_done();
+    let tools = ScriptedTools::new().missing("iptables-save").missing("ip6tables-save").missing("nft");
+    collect(&tools, "n1", &[]).unwrap();
+}
+
+#[test]
+fn a_host_without_ipv6_lets_a_container_go_whose_addresses_nobody_knows() {
+    let tools = ScriptedTools::new()
+        .success(SAVE, &saved(&["10.1.0.5/32"]))
+        .success(RESTORE, "")
+        .failure(SAVE6, "Table does not exist\n")
+        .failure(NFT_LIST, NO_TABLE);
+    by(&tools, &owner(), Some(Backend::Iptables)).remove(&Known::default()).unwrap();
+    tools.assert_done();
+    // If it had IPv6 addresses, their rules must not be forgotten.
+    let tools = ScriptedTools::new()
+        .success(SAVE, NOTHING)
+        .failure(SAVE6, "Table does not exist\n")
+        .failure(NFT_LIST, NO_TABLE);
+    let known = known(&["10.1.0.5", "fd00::5"]);
+    assert!(by(&tools, &owner(), Some(Backend::Iptables)).remove(&known).is_err());
 }

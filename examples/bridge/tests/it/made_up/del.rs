@@ -93,6 +93,16 @@ fn a_pair_that_outlives_its_netns_is_found_by_its_label() {
 }
 
 #[test]
+fn a_link_that_was_renamed_is_found_by_its_label() {
+    let (world, config) = (World::new(), l3(&json!({})));
+    world.add(&config).assert_success();
+    let inside = world.inside();
+    inside.change(&inside.link("eth0").unwrap(), &LinkChange::new().name("net7")).unwrap();
+    world.del(&config).assert_success();
+    assert!(inside.link("net7").unwrap_err().is_not_found());
+}
+
+#[test]
 fn the_link_of_another_attachment_is_left_alone() {
     let (world, first) = (World::new(), l3(&json!({})));
     let added = world.add(&first);
