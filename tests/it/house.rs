@@ -8,13 +8,14 @@ use serde_json::Value;
 
 /// The crates of the house, and those of it that each may depend on. Examples, tests and the demo are not listed: nothing
 /// may depend on them.
-const ARROWS: [(&str, &[&str]); 6] = [
+const ARROWS: [(&str, &[&str]); 7] = [
     ("cni-types", &[]),
     ("cni-invoke", &["cni-types"]),
-    ("cni-skel", &["cni-types", "cni-invoke", "cni-skel-derive"]),
+    ("cni-conformance", &["cni-types", "cni-invoke"]),
+    ("cni-skel", &["cni-types", "cni-invoke", "cni-conformance", "cni-skel-derive"]),
     ("cni-skel-derive", &[]),
     ("libcni", &["cni-types", "cni-invoke"]),
-    ("cnitool", &["libcni"]),
+    ("cnitool", &["libcni", "cni-conformance"]),
 ];
 
 /// Texts that may stand only in the named files of a crate's `src`, and why.

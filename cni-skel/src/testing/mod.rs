@@ -27,7 +27,11 @@
 //!
 //! An [`Invocation`] is the whole of what a runtime would give: environment and stdin. The dispatch is the real one,
 //! every check included, and reads nothing else, so tests may run side by side.
+//!
+//! With the feature `conformance`, one line checks a plugin against the whole of the spec: see `conformance`.
 
+#[cfg(feature = "conformance")]
+mod conformance;
 mod invocation;
 mod outcome;
 
@@ -35,5 +39,7 @@ mod outcome;
 pub use cni_invoke::testing::RecordedCall as DelegateCall;
 /// What a scripted delegate does.
 pub use cni_invoke::testing::Reply as DelegateReply;
+#[cfg(feature = "conformance")]
+pub use conformance::{Conformance, conformance, conformance_of};
 pub use invocation::Invocation;
 pub use outcome::Outcome;
