@@ -28,7 +28,7 @@ fn c04_an_unknown_version_is_told_with_those_that_are_supported_and_can_still_be
 fn c17_a_missing_name_is_told_at_load() {
     let dir = Dir::with(&[("99-loopback.conf", r#"{"cniVersion":"1.0.0","type":"loopback"}"#)]);
     let skipped = Scan::read(dir.path()).unwrap().skipped;
-    insta::assert_snapshot!(told(&dir, &skipped[0]), @r#"99-loopback.conf:1:1: name: missing network name "": must start with a letter or digit, followed by letters, digits, '_', '.' or '-'"#);
+    insta::assert_snapshot!(told(&dir, &skipped[0]), @r#"99-loopback.conf:1:1: name: missing network name: must start with a letter or digit, followed by letters, digits, '_', '.' or '-'"#);
     assert_eq!(skipped[0].problems()[0].code().value(), 7);
 }
 
@@ -149,7 +149,7 @@ fn c38_a_bad_drop_in_is_told_with_its_own_file_and_makes_the_network_unusable() 
         ("n1/c.conf", r#"{"type":"c"}"#),
         ("20-n2.conflist", r#"{"name":"n2","plugins":[{"type":"bridge"}]}"#),
     ]);
-    insta::assert_snapshot!(told(&dir, &Network::load(dir.path(), "n1").unwrap_err()), @r#"n1/a.conf:2:9: type: invalid type: integer `7`, expected a string; n1/b.conf:1:1: type: missing plugin type "": must be the file name of a plugin, not a path"#);
+    insta::assert_snapshot!(told(&dir, &Network::load(dir.path(), "n1").unwrap_err()), @r#"n1/a.conf:2:9: type: invalid type: integer `7`, expected a string; n1/b.conf:1:1: type: missing plugin type: must be the file name of a plugin, not a path"#);
     assert!(Network::load(dir.path(), "n2").is_ok());
 }
 
@@ -239,7 +239,7 @@ fn c98_every_problem_is_told_at_once_with_line_and_column() {
     10-a.conflist:3:11: name: invalid characters found in network name "a/b": must start with a letter or digit, followed by letters, digits, '_', '.' or '-'
     10-a.conflist:4:16: disableGC: invalid type: integer `1`, expected true, false, or one of them as a string
     10-a.conflist:6:14: plugins[0].type: invalid plugin type "../x": must be the file name of a plugin, not a path
-    10-a.conflist:7:5: plugins[1].type: missing plugin type "": must be the file name of a plugin, not a path
+    10-a.conflist:7:5: plugins[1].type: missing plugin type: must be the file name of a plugin, not a path
     10-a.conflist:7:20: plugins[2]: invalid type: integer `7`, expected an object
     20-b.conflist:6:22: control character (\u0000-\u001F) found while parsing a string
     "#);
