@@ -7,8 +7,10 @@ use std::thread;
 use std::time::Duration;
 
 use cni_invoke::Until;
+use rustix::fs::OFlags;
 
-use super::{LockError, Waiting, ancestors};
+use super::ancestors::Signature;
+use super::{LockError, Waiting};
 use crate::failpoint;
 
 /// The longest time between two attempts to get a lock. A wait inside the kernel could not be given up.
@@ -42,10 +44,13 @@ enum End {
 
 impl LockFile {
     /// Opens the file, which is made if need be. Plugins do not inherit it: std opens files for this process alone.
+    ///
+    /// A symbolic link is not followed: holders write into the file, and in a folder that others can write to the link
+    /// could lead to any file of the host.
     pub(super) fn open(path: PathBuf) -> Result<Self, LockError> {
-        let opened =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path);
-        match opened {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        match options.custom_flags(OFlags::NOFOLLOW.bits().cast_signed()).open(&path) {
             Ok(file) => Ok(Self { path, file, end: End::Stay }),
             Err(source) => Err(LockError::Unavailable { file: path, source }),
         }
@@ -68,7 +73,7 @@ impl LockFile {
 
     /// Takes the lock as soon as it can be had.
     pub(super) fn wait(&mut self, mode: Mode, until: &Until, waiting: Waiting<'_>) -> Result<(), LockError> {
-        waiting(&self.path, read_signature(&self.file));
+        waiting(&self.path, read_signature(&self.file).and_then(|holder| holder.process()));
         let mut pause = Duration::from_millis(1);
         while !self.attempt(mode)? {
             if let Some(why) = until.interruption() {
@@ -90,17 +95,15 @@ impl LockFile {
 
     /// Whether who has the lock, and signed for it, waits for this process to end.
     pub(super) fn is_held_by_an_ancestor(&self) -> bool {
-        read_signature(&self.file).is_some_and(ancestors::has)
+        read_signature(&self.file).is_some_and(|holder| holder.is_an_ancestors())
     }
 
     /// Says that this process has the lock, until it is released.
     pub(super) fn sign(&mut self) {
         failpoint::hit();
         // Without a signature only a plugin that calls this library is worse off.
-        let _ = self
-            .file
-            .set_len(0)
-            .and_then(|()| self.file.write_all_at(std::process::id().to_string().as_bytes(), 0));
+        let signature = Signature::own().map(|own| own.to_string()).unwrap_or_default();
+        let _ = self.file.set_len(0).and_then(|()| self.file.write_all_at(signature.as_bytes(), 0));
         self.end = End::Unsign;
     }
 
@@ -124,12 +127,15 @@ impl Drop for LockFile {
 }
 
 /// The process that a lock file says has it.
-pub(super) fn signature(path: &Path) -> Option<u32> {
-    read_signature(&File::open(path).ok()?)
+pub(super) fn signature(path: &Path) -> Option<Signature> {
+    // What is no file must not hold up its reader.
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    read_signature(&OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?)
 }
 
-fn read_signature(file: &File) -> Option<u32> {
-    let mut text = [0; 16];
+fn read_signature(file: &File) -> Option<Signature> {
+    // Three numbers in decimal, the longest of which has 20 digits.
+    let mut text = [0; 64];
     let length = file.read_at(&mut text, 0).ok()?;
     std::str::from_utf8(&text[..length]).ok()?.parse().ok()
 }

@@ -15,7 +15,7 @@
 //! The gate is for GC: while it waits there, no new operation passes.
 //!
 //! A plugin may itself call this library, as meta-plugins do, while its caller holds the locks and waits for it. Holders
-//! write their process ID into the file; who finds an ancestor there is a part of the ancestor's operation and goes on.
+//! sign the file; who finds an ancestor's signature there is a part of the ancestor's operation and goes on.
 
 mod ancestors;
 mod file;
@@ -132,7 +132,7 @@ impl Locks {
             if lock.attempt(Mode::Exclusive)? {
                 continue;
             }
-            if signature(&self.dir.join(ALL)).is_some_and(ancestors::has) {
+            if signature(&self.dir.join(ALL)).is_some_and(|holder| holder.is_an_ancestors()) {
                 // A plugin that GC has called calls GC for its delegates.
                 return Ok(Guard::default());
             }
@@ -155,7 +155,7 @@ impl Locks {
 
     /// Whether an ancestor of this process is in the middle of an operation on a container.
     fn is_part_of_an_operation(&self) -> bool {
-        self.container_files().any(|path| signature(&path).is_some_and(ancestors::has))
+        self.container_files().any(|path| signature(&path).is_some_and(|holder| holder.is_an_ancestors()))
     }
 
     fn container_files(&self) -> impl Iterator<Item = PathBuf> {

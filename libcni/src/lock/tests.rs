@@ -249,3 +249,44 @@ fn a_place_that_cannot_be_written_is_told() {
     let error = locks(&dir.path().join("file")).container("c1", &soon(), &quiet).unwrap_err();
     assert!(matches!(error, LockError::Unavailable { .. }), "{error}");
 }
+
+/// A holder in a container is process 1 there, and so is an ancestor of all here by its number.
+#[test]
+fn a_holder_of_another_pid_namespace_is_waited_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let locks = locks(dir.path());
+    let mut told = Vec::new();
+    for what in ["c1", "all"] {
+        let mut holder = Holder::start(dir.path(), what, None);
+        holder.says();
+        let name = if what == "all" { ALL } else { "c-c1" };
+        fs::write(dir.path().join(LOCKS).join(name), "1 0 1").unwrap();
+        let waited = std::cell::RefCell::new(&mut told);
+        let waiting = |_: &Path, holder: Option<u32>| waited.borrow_mut().push(holder);
+        assert!(
+            matches!(locks.container("c1", &soon(), &waiting), Err(LockError::Interrupted { .. })),
+            "{what}"
+        );
+        assert!(matches!(locks.all(&soon(), &waiting), Err(LockError::Interrupted { .. })), "{what}");
+        holder.stop();
+    }
+    assert_eq!(told, [None; 4]);
+}
+
+#[test]
+fn a_link_in_the_place_of_a_lock_file_is_not_written_through() {
+    let dir = tempfile::tempdir().unwrap();
+    let locks = locks(dir.path());
+    let victim = dir.path().join("victim");
+    fs::write(&victim, "untouched").unwrap();
+    for name in ["c-c1", ALL, GATE] {
+        drop(locks.container("c2", &soon(), &quiet).unwrap());
+        let place = dir.path().join(LOCKS).join(name);
+        let _ = fs::remove_file(&place);
+        std::os::unix::fs::symlink(&victim, &place).unwrap();
+        let error = locks.container("c1", &soon(), &quiet).unwrap_err();
+        assert!(matches!(&error, LockError::Unavailable { file, .. } if *file == place), "{error}");
+        assert_eq!(fs::read(&victim).unwrap(), b"untouched", "{name}");
+        fs::remove_file(&place).unwrap();
+    }
+}
