@@ -123,6 +123,8 @@ pub enum Error {
         network: String,
         /// The plugin.
         plugin: PluginType,
+        /// How many plugins were run before it in this operation.
+        run_before: usize,
         /// Why.
         source: serde_json::Error,
     },
@@ -239,13 +241,13 @@ impl Error {
             Self::AddNotCached { .. } | Self::Result { .. } | Self::Undo { .. } => true,
             Self::Gc { errors, .. } => errors.iter().any(Self::was_executed),
             Self::Plugin { run_before, source, .. } => *run_before > 0 || source.was_started(),
+            Self::Request { run_before, .. } => *run_before > 0,
             Self::Stale { source, .. } => source.was_executed(),
             Self::Cache { .. }
             | Self::CheckNotSupported { .. }
             | Self::Lock { .. }
             | Self::NotCached { .. }
             | Self::NotExecuted { .. }
-            | Self::Request { .. }
             | Self::Version { .. } => false,
         }
     }
@@ -299,4 +301,21 @@ pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
         source = cause.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_run_before_a_request_could_not_be_written_counts() {
+        let error = |run_before| Error::Request {
+            network: "n1".to_owned(),
+            plugin: "p".parse().unwrap(),
+            run_before,
+            source: serde_json::from_str::<u8>("").unwrap_err(),
+        };
+        assert!(!error(0).was_executed());
+        assert!(error(1).was_executed());
+    }
 }

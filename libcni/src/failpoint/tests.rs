@@ -21,6 +21,7 @@ made="$STATE/$CNI_CONTAINERID-$CNI_IFNAME-${0##*/}"
 case "$CNI_COMMAND" in
 ADD)
     echo made > "$made"
+    if [ -e "$STATE/../fail-in-${0##*/}" ]; then echo '{"code": 11, "msg": "busy"}'; exit 1; fi
     if [ -e "$STATE/../die-in-${0##*/}" ]; then kill -9 "$PPID"; fi
     echo '{"cniVersion": "1.0.0", "ips": [{"address": "10.1.0.5/16"}]}'
     ;;
@@ -116,6 +117,7 @@ fn child() {
     let client = client(Path::new(dir));
     match command {
         "add" => drop(client.add(&network(), &rt("c1")).unwrap()),
+        "add and undo" => drop(client.add_or_undo(&network(), &rt("c1")).unwrap_err()),
         "del" => client.del(&network(), &rt("c1")).unwrap(),
         "gc" => drop(client.gc(&network(), &valid()).unwrap()),
         other => panic!("unknown command {other}"),
@@ -128,9 +130,12 @@ fn kill_everywhere(command: &str, at_least: usize) {
         let host = Host::new();
         let client = client(host.dir.path());
         client.add(&network(), &rt("c2")).unwrap();
+        if command == "add and undo" {
+            fs::write(host.path("fail-in-second"), "").unwrap();
+        }
         let mut at = 0;
         loop {
-            if command != "add" {
+            if !command.starts_with("add") {
                 client.add(&network(), &rt("c1")).unwrap();
             }
             let died = host.dies(command, at);
@@ -155,6 +160,11 @@ fn kill_everywhere(command: &str, at_least: usize) {
 #[test]
 fn whatever_a_killed_add_leaves_is_cleaned_up() {
     kill_everywhere("add", 10);
+}
+
+#[test]
+fn whatever_a_killed_add_leaves_that_was_to_be_undone_is_cleaned_up() {
+    kill_everywhere("add and undo", 10);
 }
 
 #[test]

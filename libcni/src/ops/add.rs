@@ -32,14 +32,15 @@ impl Client {
         let until = self.until();
         let operation = Operation::new(self, network, Command::Add, Some(rt), &until)?;
         let _turn = operation.lock(rt)?;
-        add(&operation, rt)
+        add(&operation, rt, OnFailure::Forget)
     }
 
     /// ADD, and DEL at once if ADD fails after anything was run: either the container is attached, or all is as before.
     ///
     /// DEL has a bound of its own, since that of ADD may have passed: the timeout of
     /// [`ClientBuilder::timeout`](crate::ClientBuilder::timeout), or 60 seconds without one. No other operation on the
-    /// container comes between the two.
+    /// container comes between the two. Until DEL has succeeded the cache says that an ADD is under way, so that
+    /// [`Client::gc`] cleans up if the process dies first, or if DEL fails.
     ///
     /// # Errors
     ///
@@ -48,7 +49,7 @@ impl Client {
         let until = self.until();
         let operation = Operation::new(self, network, Command::Add, Some(rt), &until)?;
         let _turn = operation.lock(rt)?;
-        let error = match add(&operation, rt) {
+        let error = match add(&operation, rt, OnFailure::Remember) {
             Err(error) if error.was_executed() => error,
             other => return other,
         };
@@ -59,7 +60,16 @@ impl Client {
     }
 }
 
-fn add(operation: &Operation<'_>, rt: &RuntimeConf) -> Result<VersionedResult, Error> {
+/// What becomes of the note that an ADD is under way when a plugin has failed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OnFailure {
+    /// It goes: the caller knows, and calls DEL.
+    Forget,
+    /// It stays until DEL has removed it along with everything else.
+    Remember,
+}
+
+fn add(operation: &Operation<'_>, rt: &RuntimeConf, on_failure: OnFailure) -> Result<VersionedResult, Error> {
     let Operation { client, network, .. } = operation;
     let cache = &client.shared.cache;
     let pending = cache.begin(network, rt).map_err(|source| Error::Cache {
@@ -72,7 +82,9 @@ fn add(operation: &Operation<'_>, rt: &RuntimeConf) -> Result<VersionedResult, E
     let result = match chain(operation) {
         Ok(result) => result,
         Err(error) => {
-            pending.abandon();
+            if on_failure == OnFailure::Forget || !error.was_executed() {
+                pending.abandon();
+            }
             return Err(error);
         }
     };

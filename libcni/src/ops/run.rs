@@ -124,6 +124,7 @@ impl<'a> Operation<'a> {
         let config = inject::request(plugin, &injected).map_err(|source| Error::Request {
             network: network(),
             plugin: plugin.plugin_type.clone(),
+            run_before: step.run_before,
             source,
         })?;
         let environment = self.environment();

@@ -143,6 +143,9 @@ fn an_undo_that_fails_keeps_both_errors() {
     let error = client(&dir, &exec).add_or_undo(&network("1.0.0", &["a"]), &rt("c1", "eth0")).unwrap_err();
     insta::assert_snapshot!(causes(&error), @r#"network "net1": plugin type="a" failed (add): plugin "a" (/opt/cni/bin/a) failed ADD with exit status 1: bad (code 7); and DEL did not undo it: network "net1": plugin type="a" failed (delete): plugin "a" (/opt/cni/bin/a) failed DEL with exit status 1: worse (code 5)"#);
     assert_eq!(error.code().value(), 7);
+    // GC will call DEL again.
+    assert_eq!(dir.names("results"), ["~4.2.net1-c1-eth0"]);
+    assert_eq!(client(&dir, &exec).attachments(None).unwrap().len(), 1);
 }
 
 #[test]
@@ -151,6 +154,7 @@ fn nothing_is_undone_when_nothing_was_run() {
     let error = client(&dir, &exec).add_or_undo(&network("1.0.0", &["a"]), &rt("c1", "eth0")).unwrap_err();
     assert!(!error.was_executed());
     assert_eq!(runs(&exec), Vec::<String>::new());
+    assert_eq!(dir.names("results"), Vec::<String>::new());
 }
 
 #[test]
