@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod house;
+mod interop;
 mod private_host;
 mod runtimes;
 mod vectors;

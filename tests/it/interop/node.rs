@@ -1,0 +1,209 @@
+//! A node whose runtime is `cnitool`: a private host with one of the two networks.
+
+use std::path::Path;
+
+use cni_tests::bins::Plugin::{self, Go, Ours};
+use cni_tests::netns::{Neighbour, Netns};
+use cni_tests::private_host::{Background, HostCommand, PrivateHost, Ran};
+use serde_json::{Value, json};
+
+/// Go's plugins.
+pub(super) const GOS: [Plugin; 4] = [Go("bridge"), Go("host-local"), Go("tuning"), Go("portmap")];
+
+/// The same of ours.
+pub(super) const OURS: [Plugin; 4] = [Ours("bridge"), Ours("host-local"), Ours("tuning"), Ours("portmap")];
+
+/// The port of the host that tests publish.
+pub(super) const PORT: &str = "8080";
+
+/// A network, as the file of its configuration has it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Network {
+    /// The bridge is the containers' gateway, and hides them behind the host.
+    Gateway,
+    /// The bridge connects containers, and a chain is behind it. The host takes part if somebody gives the bridge an
+    /// address.
+    Pod,
+}
+
+impl Network {
+    pub(super) fn conflist(self) -> Value {
+        let text = match self {
+            Self::Gateway => {
+                r#"{"cniVersion":"1.0.0","name":"mynet","plugins":[{"type":"bridge","bridge":"cni0","isGateway":true,"ipMasq":true,"ipam":{"type":"host-local","ranges":[[{"subnet":"10.244.1.0/24"}]],"routes":[{"dst":"0.0.0.0/0"}]}},{"type":"portmap","capabilities":{"portMappings":true}}]}"#
+            }
+            Self::Pod => {
+                r#"{"cniVersion":"1.0.0","name":"pod-network","plugins":[{"type":"bridge","bridge":"cni0","ipam":{"type":"host-local","subnet":"10.244.0.0/16"}},{"type":"tuning"},{"type":"portmap","capabilities":{"portMappings":true}}]}"#
+            }
+        };
+        serde_json::from_str(text).unwrap()
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Gateway => "mynet",
+            Self::Pod => "pod-network",
+        }
+    }
+
+    /// What addresses of the network start with, and what they end with.
+    pub(super) fn subnet(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Gateway => ("10.244.1.", "/24"),
+            Self::Pod => ("10.244.0.", "/16"),
+        }
+    }
+
+    /// The address of the host that containers of the network reach.
+    pub(super) fn host(self) -> &'static str {
+        match self {
+            Self::Gateway => Neighbour::HOST[0],
+            Self::Pod => "10.244.255.254",
+        }
+    }
+
+    /// A container's routes, beside the one to the network itself.
+    pub(super) fn routes(self) -> &'static [&'static str] {
+        match self {
+            Self::Gateway => &["default via 10.244.1.1 dev eth0"],
+            Self::Pod => &[],
+        }
+    }
+}
+
+/// A private host with a network.
+pub(super) struct Node {
+    pub(super) host: PrivateHost,
+    pub(super) network: Network,
+    pub(super) neighbour: Neighbour,
+}
+
+/// A container: a namespace, and what answers in it.
+pub(super) struct Container {
+    pub(super) name: &'static str,
+    pub(super) netns: Netns,
+    service: Background,
+}
+
+impl Node {
+    /// A node with `first` installed, that may get any of `others`; `None` where the test is skipped.
+    pub(super) fn start(network: Network, first: &[Plugin], others: &[Plugin]) -> Option<Self> {
+        // In this order: those that are installed in the end are the first.
+        let plugins = [&[Ours("cnitool")], others, first].concat();
+        let host = PrivateHost::start(&["busybox", "ping"], &plugins)?;
+        host.add_network(&network.conflist());
+        let neighbour = host.neighbour();
+        Some(Self { host, network, neighbour })
+    }
+
+    /// A container that answers on port 80 with its name.
+    pub(super) fn container(&self, name: &'static str) -> Container {
+        let netns = self.host.netns(name);
+        netns.run(&["ip", "link", "set", "lo", "up"]);
+        let service = netns.command(&["busybox", "nc", "-ll", "-p", "80", "-e", "/bin/echo", name]).spawn();
+        Container { name, netns, service }
+    }
+
+    /// The host takes part in a network of which it is not the gateway.
+    pub(super) fn join(&self) {
+        if matches!(self.network, Network::Gateway) {
+            return;
+        }
+        let link: Value = self.host.run(["ip", "-j", "link", "show", "cni0"]).json();
+        // Or else it would change with the bridge's ports.
+        self.host.run(["ip", "link", "set", "cni0", "address", link[0]["address"].as_str().unwrap()]);
+        self.host.run(["ip", "addr", "add", &format!("{}/16", self.network.host()), "dev", "cni0"]);
+        self.host.run(["sysctl", "-qw", "net.ipv4.ip_forward=1"]);
+    }
+
+    /// Runs `command` for a container, one of whose ports is published.
+    pub(super) fn cnitool(&self, command: &str, container: &Container) -> HostCommand {
+        self.cnitool_at(command, &[&container.netns.path()])
+    }
+
+    pub(super) fn cnitool_at(&self, command: &str, netns: &[&Path]) -> HostCommand {
+        let words = ["/opt/cni/bin/cnitool", command, self.network.name()].map(str::as_ref);
+        let capabilities =
+            json!({"portMappings": [{"hostPort": 8080, "containerPort": 80, "protocol": "tcp"}]});
+        let command = self.host.command(words.into_iter().chain(netns.iter().map(|path| path.as_os_str())));
+        match netns {
+            [path] if path.ends_with("test-published") => command.env("CAP_ARGS", capabilities.to_string()),
+            _ => command,
+        }
+    }
+
+    /// ADD, whose result must be what the kernel has.
+    pub(super) fn add(&self, container: &Container) -> Value {
+        let result = self.cnitool("add", container).run().json();
+        self.assert_attached(container, &result);
+        result
+    }
+
+    fn assert_attached(&self, container: &Container, result: &Value) {
+        let names = |index: usize| result["interfaces"][index]["name"].as_str().unwrap();
+        assert_eq!((names(0), names(2)), ("cni0", "eth0"), "{result:#}");
+        assert_eq!(result["interfaces"][2]["sandbox"], container.netns.path().to_str().unwrap());
+        let on_host: Value = self.host.run(["ip", "-j", "link", "show", names(1)]).json();
+        assert_eq!(on_host[0]["master"], "cni0");
+        assert_eq!(on_host[0]["address"], result["interfaces"][1]["mac"]);
+        let bridge: Value = self.host.run(["ip", "-j", "link", "show", "cni0"]).json();
+        assert_eq!(bridge[0]["address"], result["interfaces"][0]["mac"]);
+
+        let eth0: Value = container.netns.run(&["ip", "-j", "-4", "addr", "show", "eth0"]).json();
+        let link: Value = container.netns.run(&["ip", "-j", "link", "show", "eth0"]).json();
+        assert_eq!(link[0]["address"], result["interfaces"][2]["mac"]);
+        let found = &eth0[0]["addr_info"][0];
+        let found = format!("{}/{}", found["local"].as_str().unwrap(), found["prefixlen"]);
+        assert_eq!(result["ips"][0]["address"], found);
+        let (start, end) = self.network.subnet();
+        assert!(found.starts_with(start) && found.ends_with(end), "{found}");
+
+        let routes = container.netns.run(&["ip", "-4", "route"]).stdout;
+        let (own, others): (Vec<&str>, Vec<&str>) =
+            routes.lines().map(str::trim).partition(|route| route.contains("proto kernel"));
+        assert_eq!((own.len(), others), (1, self.network.routes().to_vec()), "{routes}");
+        let gateway = self.host.run(["ip", "-4", "addr", "show", "cni0"]).stdout;
+        assert_eq!(gateway.contains("10.244.1.1/24"), matches!(self.network, Network::Gateway), "{gateway}");
+    }
+
+    /// Asserts that the published port answers with the container's name to everyone who can reach the host.
+    pub(super) fn assert_published(&self, container: &Container, other: &Container) {
+        let dial = |address| ["busybox", "nc", "-w", "5", address, PORT];
+        let mut calls =
+            vec![self.host.command(dial("127.0.0.1")), other.netns.command(&dial(self.network.host()))];
+        if matches!(self.network, Network::Gateway) {
+            calls.push(self.host.command(dial(Neighbour::HOST[0])));
+            calls.push(self.neighbour.netns.command(&dial(Neighbour::HOST[0])));
+        }
+        for call in calls {
+            let ran = call.attempt();
+            assert_eq!(ran.stdout.trim(), container.name, "{ran}");
+        }
+    }
+
+    /// Asserts that nothing answers on the published port.
+    pub(super) fn assert_not_published(&self) {
+        let ran = self.host.command(["busybox", "nc", "-w", "5", "127.0.0.1", PORT]).attempt();
+        assert!(!ran.success() && ran.stdout.is_empty(), "{ran}");
+    }
+}
+
+impl Container {
+    /// Asserts that an answer comes from the address of `other`'s result.
+    pub(super) fn assert_reaches(&self, other: &Value) {
+        let address = other["ips"][0]["address"].as_str().unwrap().split_once('/').unwrap().0;
+        self.ping(address);
+    }
+
+    /// Ends its process and removes its namespace, without a DEL.
+    pub(super) fn die(self, node: &Node) {
+        let name = format!("test-{}", self.name);
+        node.host.run(["bash", "-c", r#"kill -KILL $(ip netns pids "$0")"#, &name]);
+        self.service.wait();
+        self.netns.remove();
+    }
+
+    pub(super) fn ping(&self, address: &str) -> Ran {
+        self.netns.run(&["ping", "-c", "1", "-w", "10", address])
+    }
+}
