@@ -165,9 +165,11 @@ fn with_excerpts(problems: Vec<Problem>) -> Vec<(Problem, Option<Excerpt>)> {
 
 /// The line of a problem, if it has one.
 fn excerpt(problem: &Problem) -> Option<Excerpt> {
+    // Without a line it may be no file at all, and one that is never at its end.
+    let (line, column) = (problem.line.checked_sub(1)?, problem.column.checked_sub(1)?);
     let text = fs::read(problem.file.as_ref()?).ok()?;
-    let line = text.split(|byte| *byte == b'\n').nth(problem.line.checked_sub(1)?)?;
-    let before = line.get(..problem.column.checked_sub(1)?)?;
+    let line = text.split(|byte| *byte == b'\n').nth(line)?;
+    let before = line.get(..column)?;
     Some(Excerpt {
         line: String::from_utf8_lossy(line).trim_end().replace('\t', " "),
         before: String::from_utf8_lossy(before).chars().count(),

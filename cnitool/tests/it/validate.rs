@@ -117,3 +117,17 @@ fn what_is_not_there_cannot_be_validated() {
     insta::assert_snapshot!(host.cnitool(&["validate", "n1"]).bad(1).stderr, @"error: no net configurations found in DIR/net.d");
     insta::assert_snapshot!(host.cnitool(&["validate", "x.conflist"]).bad(2).stderr, @"error: FILE|NET|DIR: cannot use x.conflist: No such file or directory (os error 2)");
 }
+
+#[test]
+fn what_is_no_file_is_told_and_not_waited_for() {
+    let host = Host::new();
+    let made = std::process::Command::new("mkfifo").arg(host.path("net.d/10-n1.conflist")).status().unwrap();
+    assert!(made.success());
+    insta::assert_snapshot!(host.cnitool(&["validate"]), @r#"
+    exit status 1
+    --- stdout
+    DIR/net.d/10-n1.conflist
+      error: DIR/net.d/10-n1.conflist: cannot read: not a regular file
+    "#);
+    host.cnitool(&["list"]).good();
+}
