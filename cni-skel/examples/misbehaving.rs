@@ -15,6 +15,11 @@ struct Args {
 }
 
 #[derive(serde::Deserialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(cni_skel::schemars::JsonSchema),
+    schemars(crate = "cni_skel::schemars")
+)]
 struct Config {
     /// Written when a destructor of the handler runs.
     marker: Option<PathBuf>,
@@ -35,6 +40,7 @@ impl Drop for Marker {
     }
 }
 
+#[cni_skel::plugin]
 impl Plugin for Misbehaving {
     fn add(&self, req: &AddRequest<Self>) -> Result<AddResult> {
         let _marker = Marker(req.config().marker.clone());

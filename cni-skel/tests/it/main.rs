@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod delegate;
+mod describe;
 mod netns;
 mod process;
 mod size;
