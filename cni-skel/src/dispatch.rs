@@ -121,6 +121,8 @@ impl<'p, P: Plugin> Dispatcher<'p, P> {
         let stdin = call.stdin.read();
         let declared = stdin.as_ref().ok().and_then(|stdin| declared_version(stdin).ok());
         *version = declared.map(|text| text.unwrap_or_else(|| CniVersion::WHEN_ABSENT.to_string()));
+        #[cfg(panic = "abort")]
+        crate::run::abort::tell_in(version.as_deref());
         allowed?;
         let stdin = stdin.map_err(|error| {
             ErrorObject::new(ErrorCode::IO_FAILURE, format!("error reading from stdin: {error}"))

@@ -73,13 +73,22 @@ fn take_stdout() -> io::Result<File> {
 
 /// With `panic = "abort"` there is no unwinding to catch: the hook is the last code that runs.
 #[cfg(panic = "abort")]
-mod abort {
+pub(crate) mod abort {
     use std::fs::File;
     use std::io;
+    use std::sync::{Mutex, PoisonError};
 
     use crate::dispatch::panic_object;
     use crate::reply::Reply;
     use crate::types::CniVersion;
+
+    /// The version of the call's configuration, which the hook has no other way to know.
+    static VERSION: Mutex<Option<String>> = Mutex::new(None);
+
+    /// Tells a panic from now on in this version.
+    pub(crate) fn tell_in(version: Option<&str>) {
+        *VERSION.lock().unwrap_or_else(PoisonError::into_inner) = version.map(str::to_owned);
+    }
 
     pub(super) fn reply_on_panic(stdout: &File) {
         let Ok(stdout) = stdout.try_clone() else { return };
@@ -87,7 +96,10 @@ mod abort {
         std::panic::set_hook(Box::new(move |info| {
             backtrace(info);
             crate::delegate::give_back_all();
-            let error = panic_object(info.payload()).with_version(CniVersion::NEWEST);
+            // Not waited for: who panics may hold it.
+            let version = VERSION.try_lock().ok().and_then(|version| version.clone());
+            let version = version.unwrap_or_else(|| CniVersion::NEWEST.to_string());
+            let error = panic_object(info.payload()).with_version(version);
             let _ = Reply::error(error).write(&stdout, io::sink());
             #[allow(
                 clippy::exit,

@@ -32,7 +32,7 @@ pub enum CniVersion {
     V0_2_0,
     /// Results with a list of interfaces and addresses.
     V0_3_0,
-    /// Fixes the IP list's key (`ips`).
+    /// As 0.3.0; only a slip in the spec's text was mended.
     V0_3_1,
     /// Adds CHECK and `prevResult` on DEL.
     V0_4_0,

@@ -107,6 +107,8 @@ impl Invocation {
 
     /// Sets the configuration.
     ///
+    /// Its bytes are the test kit's. Where they matter, such as a number's digits, see [`stdin`](Invocation::stdin).
+    ///
     /// # Panics
     ///
     /// When the value is no JSON object. See [`stdin`](Invocation::stdin) for calls that are wrong on purpose.

@@ -64,8 +64,14 @@ fn c18_stdout_belongs_to_the_protocol() {
 
 #[track_caller]
 pub(crate) fn assert_panic_is_told(output: &Output) {
+    assert_panic_is_told_in("1.0.0", output);
+}
+
+#[track_caller]
+fn assert_panic_is_told_in(version: &str, output: &Output) {
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let error: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(error["cniVersion"], version);
     assert_eq!(error["code"], 999);
     assert_eq!(error["msg"], "the plugin panicked: out of luck");
     assert!(text(&output.stderr).contains("panicked at"), "the place of the panic is on stderr");
@@ -73,16 +79,15 @@ pub(crate) fn assert_panic_is_told(output: &Output) {
 
 #[test]
 fn c19_a_panic_is_an_error_object() {
-    for what in ["panic", "panic-outside"] {
-        assert_panic_is_told(&add(what));
-    }
+    assert_panic_is_told(&add("panic"));
+    assert_panic_is_told_in("1.1.0", &add("panic-outside"));
 }
 
 #[test]
 fn c19_a_panic_is_an_error_object_where_panics_abort() {
-    for what in ["panic", "panic-outside"] {
-        assert_panic_is_told(&answer(command(aborting_example(), what).spawn().unwrap(), &config()));
-    }
+    let add = |what| answer(command(aborting_example(), what).spawn().unwrap(), &config());
+    assert_panic_is_told(&add("panic"));
+    assert_panic_is_told_in("1.1.0", &add("panic-outside"));
 }
 
 /// `misbehaving`, built as a release with `panic = "abort"` is; once for all tests.
