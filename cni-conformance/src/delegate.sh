@@ -2,6 +2,7 @@
 # The IPAM plugin of a conformance run: writes down how it was called, then answers or has a real plugin answer.
 home=@HOME@
 real=@REAL@
+mark=@MARK@
 
 # What the shell finds in its own environment need not be what it was given; the kernel knows.
 # A directory can be made once, so that each call has its own; the file only says from where on it is worth trying.
@@ -16,7 +17,7 @@ done
 echo "$call" >"$home/last"
 command -p cat "/proc/$$/environ" >"$home/calls/$call/environ"
 command -p cat >"$home/calls/$call/stdin"
-printf '%s\n' @MARK@ >&2
+if [ -n "$mark" ]; then printf '%s\n' "$mark" >&2; fi
 
 if [ -e "$home/fail/$CNI_COMMAND" ]; then
     command -p cat "$home/fail/$CNI_COMMAND"

@@ -103,14 +103,14 @@ impl<'a> Session<'a> {
 
     // Calls
 
-    /// A new container. Those with odd numbers are in the second namespace, and have another interface name if that is
-    /// the first.
+    /// A new container. Those with odd numbers are in the second namespace; of several in the same namespace, each has
+    /// another interface name.
     pub(crate) fn container(&self, number: usize) -> Attachment {
         let count = self.containers.get() + 1;
         self.containers.set(count);
         let netns = self.netns[number % 2].clone();
-        let shared = self.setup.netns.is_some() && self.netns[0] == self.netns[1];
-        let ifname = if shared && number > 0 { self.other_ifname(number) } else { self.ifname.clone() };
+        let namespaces = if self.netns[0] == self.netns[1] { 1 } else { 2 };
+        let ifname = if number < namespaces { self.ifname.clone() } else { self.other_ifname(number) };
         Attachment {
             container_id: format!("conformance-{}-{count}", std::process::id()),
             ifname,

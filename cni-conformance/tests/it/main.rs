@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod breaks;
+mod examples;
 mod fixture;
 #[path = "../fixtures/model/mod.rs"]
 mod model;

@@ -106,6 +106,8 @@ pub(crate) fn add(plugin: &Bridge, req: &AddRequest<Bridge>) -> Result<AddResult
     if let Some(dns) = &settings.dns {
         result.dns.clone_from(dns);
     }
+    // What an earlier plugin of the chain has made stays in the result.
+    let result = after(req.result(), result);
     // What cannot be told must not be made.
     VersionedResult::new(result.clone(), req.version())?;
     // Last, as others share it: whatever fails before leaves nothing on the bridge.
@@ -115,6 +117,28 @@ pub(crate) fn add(plugin: &Bridge, req: &AddRequest<Bridge>) -> Result<AddResult
     undo.keep();
     lease.map(Lease::commit);
     Ok(result)
+}
+
+/// The result of an earlier plugin, and after it this one's own.
+fn after(mut earlier: AddResult, own: AddResult) -> AddResult {
+    let offset = earlier.interfaces.len();
+    earlier.interfaces.extend(own.interfaces);
+    earlier.ips.extend(own.ips.into_iter().map(|mut ip| {
+        ip.interface = ip.interface.map(|index| index + offset);
+        ip
+    }));
+    earlier.routes.extend(own.routes);
+    for (earlier, own) in [
+        (&mut earlier.dns.nameservers, own.dns.nameservers),
+        (&mut earlier.dns.search, own.dns.search),
+        (&mut earlier.dns.options, own.dns.options),
+    ] {
+        earlier.extend(own);
+    }
+    if !own.dns.domain.is_empty() {
+        earlier.dns.domain = own.dns.domain;
+    }
+    earlier
 }
 
 impl Gateway {

@@ -21,6 +21,7 @@
 //! | --- | --- |
 //! | A failed ADD leaves the pair of links, and gateway addresses on the bridge. | Nothing is left but the bridge, a VLAN's gateway link and the wish to forward packets. |
 //! | Without the container's namespace, DEL leaves the rules of masquerade and macspoofchk. | They are found by their names. So is a pair of links that nobody can reach from inside, by an alias of the host's end. |
+//! | A `prevResult` is dropped. | It stays in the result. |
 //! | DEL deletes whatever link has the name. | A link that the alias says is another attachment's stays: the ADD that is undone has failed because of it. |
 //! | GC does nothing; STATUS asks the IPAM plugin alone. | GC removes pairs and rules of no valid attachment and tells the IPAM plugin; STATUS also tells that a firewall program is missing (50). |
 //! | CHECK of a bridge without IPAM always fails, as does that of a container whose bridge took another port's hardware address. | Both pass. CHECK also looks at the port's settings, VLANs, rules, gateway and forwarding. |
@@ -84,6 +85,7 @@ impl Bridge {
     }
 }
 
+#[cni_skel::plugin]
 impl Plugin for Bridge {
     fn add(&self, req: &AddRequest<Self>) -> Result<AddResult> {
         add::add(self, req)

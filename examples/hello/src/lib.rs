@@ -4,7 +4,10 @@
 //! It touches no kernel object, so that it runs anywhere; a real plugin makes its interface where the comment says so.
 
 use cni_skel::capability::PortMapping;
-use cni_skel::{AddRequest, AddResult, CniPlugin, DelRequest, Plugin, Result, RuntimeConfig};
+use cni_skel::{
+    AddRequest, AddResult, CheckRequest, CniPlugin, DelRequest, GcRequest, Plugin, Result, RuntimeConfig,
+    StatusRequest,
+};
 
 /// This plugin's own configuration keys.
 #[derive(Debug, serde::Deserialize)]
@@ -29,6 +32,7 @@ pub struct Runtime {
 #[cni(name = "hello", versions = "0.3.1..=1.1.0", config = Config, runtime = Runtime)]
 pub struct Hello;
 
+#[cni_skel::plugin]
 impl Plugin for Hello {
     fn add(&self, req: &AddRequest<Self>) -> Result<AddResult> {
         let lease = req.ipam()?.add()?; // delegate; given back by DEL unless committed
@@ -46,7 +50,20 @@ impl Plugin for Hello {
     fn del(&self, req: &DelRequest<Self>) -> Result<()> {
         req.ipam()?.del()
     }
-    // CHECK, STATUS and GC default to success without action
+
+    // What is delegated has to be asked, too: without these, the three commands succeed without action.
+
+    fn check(&self, req: &CheckRequest<Self>) -> Result<()> {
+        req.ipam()?.check()
+    }
+
+    fn status(&self, req: &StatusRequest<Self>) -> Result<()> {
+        req.ipam()?.status()
+    }
+
+    fn gc(&self, req: &GcRequest<Self>) -> Result<()> {
+        req.ipam()?.gc()
+    }
 }
 
 #[cfg(test)]

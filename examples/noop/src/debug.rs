@@ -77,7 +77,11 @@ impl Debug {
     pub(crate) fn write_back(&self, path: &Path, called: LogEntry) -> Result<()> {
         let debug = Self { command: called.command, cmd_args: called.cmd_args, ..self.clone() };
         let text = serde_json::to_vec(&debug)?;
-        fs::write(path, text).with_context(|| format!("writing debug file {path:?}"))
+        // At once: a call that runs at the same time must not read half of it.
+        let thread = std::thread::current().id();
+        let part = path.with_extension(format!("{}-{thread:?}", std::process::id()));
+        let written = fs::write(&part, text).and_then(|()| fs::rename(&part, path));
+        written.with_context(|| format!("writing debug file {path:?}"))
     }
 }
 
