@@ -58,7 +58,8 @@ Examples:
     cnitool gc pod-network
 
 Cached attachments that are not named get their DEL; then, from version 1.1.0 on, each plugin is told what is
-valid. 'cnitool attachments' shows what there is.";
+valid. 'cnitool attachments' shows what there is. Only what cnitool attached can be named: on a node in use,
+where a runtime shares the cache directory, its containers would lose their network.";
 
 pub(crate) const STATUS: &str = "\
 Examples:

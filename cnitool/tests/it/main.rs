@@ -5,6 +5,7 @@
 
 mod attachments;
 mod gc;
+mod guide;
 mod help;
 mod list;
 mod operations;

@@ -14,8 +14,12 @@ fn host() -> Host {
     host
 }
 
-/// stderr without what differs from run to run: times read `T`, bars `[#]`, and columns are one space apart.
 fn steady(outcome: &Outcome) -> String {
+    steady_text(&outcome.stderr)
+}
+
+/// A text without what differs from run to run: times read `T`, bars `[#]`, and columns are one space apart.
+pub(crate) fn steady_text(text: &str) -> String {
     let word = |word: &str| {
         if word.parse::<f64>().is_ok() && word.contains('.') { "T".to_owned() } else { word.to_owned() }
     };
@@ -28,7 +32,7 @@ fn steady(outcome: &Outcome) -> String {
         };
         line.split_whitespace().map(word).collect::<Vec<_>>().join(" ")
     };
-    outcome.stderr.lines().map(line).collect::<Vec<_>>().join("\n")
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
