@@ -63,6 +63,7 @@ use self::store::Store;
 )]
 pub struct HostLocal;
 
+#[cni_skel::plugin]
 impl Plugin for HostLocal {
     fn add(&self, req: &AddRequest<Self>) -> Result<AddResult> {
         let config = req.config();

@@ -20,6 +20,7 @@ const LO: &str = "lo";
 #[cni(name = "loopback", about = "brings the loopback interface up")]
 pub struct Loopback;
 
+#[cni_skel::plugin]
 impl Plugin for Loopback {
     fn add(&self, req: &AddRequest<Self>) -> Result<AddResult> {
         let netlink = NetNs::open(req.netns().path())?.netlink()?;

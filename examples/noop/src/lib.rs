@@ -181,6 +181,7 @@ impl Noop {
     }
 }
 
+#[cni_skel::plugin]
 impl Plugin for Noop {
     fn add(&self, req: &AddRequest<Self>) -> Result<AddResult> {
         self.behave(req.version(), Command::Add, req.prev_result()).map(|()| AddResult::default())

@@ -81,6 +81,7 @@ impl Default for Portmap {
     }
 }
 
+#[cni_skel::plugin]
 impl Plugin for Portmap {
     fn add(&self, req: &AddRequest<Self>) -> Result<AddResult> {
         let settings = Settings::new(req.config(), req.network_config())?;

@@ -33,6 +33,7 @@ use self::config::{Args, Config, ConfigError, Runtime};
 )]
 pub struct Static;
 
+#[cni_skel::plugin]
 impl Plugin for Static {
     fn add(&self, req: &AddRequest<Self>) -> Result<AddResult> {
         let ips = req.config().addresses(req.args(), req.runtime(), req.version())?;

@@ -78,6 +78,7 @@ struct Done {
     link: Option<(Handle, Link, Originals)>,
 }
 
+#[cni_skel::plugin]
 impl Plugin for Tuning {
     fn add(&self, req: &AddRequest<Self>) -> Result<AddResult> {
         let settings = Settings::new(req.config(), req.args(), req.runtime(), req.ifname().as_str())?;
