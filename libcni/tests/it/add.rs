@@ -272,3 +272,22 @@ fn nothing_is_inherited_but_what_the_caller_says() {
     );
     assert_eq!(var(1, "TRACEPARENT"), "new");
 }
+
+#[test]
+fn c96_a_trace_reaches_every_plugin_of_a_chain_and_none_is_made_up() {
+    let (dir, exec) = (Dir::new(), Arc::new(chain()));
+    let (client, network, rt) = (client(&dir, &exec), network("1.0.0", &["a", "b"]), rt("c1", "eth0"));
+    let mut trace = libcni::Trace::new("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+    trace.baggage = Some("pod=web".to_owned());
+    client.with_trace(trace.clone()).add(&network, &rt).unwrap();
+    client.del(&network, &rt).unwrap();
+    let calls = exec.calls();
+    let told = |at: usize| {
+        ["TRACEPARENT", "TRACESTATE", "BAGGAGE"]
+            .map(|name| calls[at].var(name).map(|value| value.to_str().unwrap().to_owned()))
+    };
+    for at in [0, 1] {
+        assert_eq!(told(at), [Some(trace.parent.clone()), None, trace.baggage.clone()]);
+        assert_eq!(told(at + 2), [None, None, None]);
+    }
+}
