@@ -1,6 +1,7 @@
 //! One lock file: getting it, waiting for it, saying who holds it.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -8,6 +9,7 @@ use std::time::Duration;
 
 use cni_invoke::Until;
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 
 use super::ancestors::Signature;
 use super::{LockError, Waiting};
@@ -52,6 +54,11 @@ impl LockFile {
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
         match options.custom_flags(OFlags::NOFOLLOW.bits().cast_signed()).open(&path) {
             Ok(file) => Ok(Self { path, file, end: End::Stay }),
+            // The kernel's words, "too many levels of symbolic links", are about links that are followed.
+            Err(error) if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {
+                let source = io::Error::other("there is a symbolic link in its place");
+                Err(LockError::Unavailable { file: path, source })
+            }
             Err(source) => Err(LockError::Unavailable { file: path, source }),
         }
     }

@@ -285,7 +285,11 @@ fn a_link_in_the_place_of_a_lock_file_is_not_written_through() {
         let _ = fs::remove_file(&place);
         std::os::unix::fs::symlink(&victim, &place).unwrap();
         let error = locks.container("c1", &soon(), &quiet).unwrap_err();
-        assert!(matches!(&error, LockError::Unavailable { file, .. } if *file == place), "{error}");
+        let LockError::Unavailable { file, source } = error else { panic!("{error}") };
+        assert_eq!(
+            (file, source.to_string()),
+            (place.clone(), "there is a symbolic link in its place".to_owned())
+        );
         assert_eq!(fs::read(&victim).unwrap(), b"untouched", "{name}");
         fs::remove_file(&place).unwrap();
     }
