@@ -111,7 +111,7 @@ checks! {
         "VERSION prints an object with `cniVersion` and a list `supportedVersions`";
     VERSION_ENV = "version-env", Must, V0_1_0, VERSION,
         "VERSION needs no variable but `CNI_COMMAND`";
-    VERSION_ECHO = "version-echo", Must, V0_1_0, VERSION_SUCCESS,
+    VERSION_ECHO = "version-echo", Must, V1_0_0, VERSION_SUCCESS,
         "the `cniVersion` of VERSION's reply is that of its input";
     VERSION_KNOWN = "version-known", Must, V0_1_0, VERSION_SUCCESS,
         "every supported version is a version of the spec";
@@ -161,11 +161,13 @@ checks! {
         "the `interface` of an address is the index of an interface of the result";
     ADD_SANDBOX = "add-sandbox", Should, V0_3_0, ADD_SUCCESS,
         "the `sandbox` of an interface in the container is the value of `CNI_NETNS`";
+    ADD_IFNAME = "add-ifname", Must, V0_3_0, PARAMETERS,
+        "an interface that the plugin makes in the container has the name `CNI_IFNAME`";
     ADD_INTERFACE = "add-interface", Must, V0_3_0, ADD_SUCCESS,
         "an interface that a result places in the container is there";
     ADD_EXISTS = "add-exists", Must, V0_1_0, ADD,
         "ADD fails if the container has an interface of that name already";
-    ADD_PREV_RESULT = "add-prev-result", Must, V0_3_0, ADD,
+    ADD_PREV_RESULT = "add-prev-result", Must, V1_0_0, ADD,
         "what stands in `prevResult` stands in the result";
 
     DEL_AFTER_ADD = "del-after-add", Must, V0_1_0, DEL,
@@ -235,6 +237,6 @@ checks! {
         "an error of a delegate is an error of the plugin";
     IPAM_FAILED_ADD = "ipam-failed-add", Should, V0_1_0, DELEGATION,
         "a delegate whose ADD failed is executed with DEL before the plugin fails";
-    IPAM_ABBREVIATED = "ipam-abbreviated", Must, V0_3_0, IPAM,
+    IPAM_ABBREVIATED = "ipam-abbreviated", Must, V1_0_0, IPAM,
         "the result of an IPAM plugin has no `interfaces`, and its addresses no `interface`";
 }

@@ -54,7 +54,9 @@ fn testable(session: &Session<'_>, claimed: &[CniVersion], notes: &mut Vec<Strin
 fn check_all(session: &Session<'_>, versions: &[CniVersion], possible: &[CniVersion]) {
     for version in versions {
         if checks::lifecycle::run(session, *version) {
-            checks::prev_result::run(session, *version);
+            if *version >= ADD_PREV_RESULT.since {
+                checks::prev_result::run(session, *version);
+            }
         } else {
             session.skip(&ADD_PREV_RESULT, checks::NOT_ADDED);
         }

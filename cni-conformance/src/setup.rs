@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use cni_invoke::{Environment, Exec, ProcessExec, SearchPath};
 use cni_types::{CniArgs, PluginType, VersionedResult, env};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::catalog::Check;
@@ -166,8 +167,16 @@ impl<'a> Conformance<'a> {
     }
 
     /// Sets what the runtime gives for a capability, in `runtimeConfig`.
-    pub fn capability(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.capabilities.insert(name.into(), value.into());
+    ///
+    /// # Panics
+    ///
+    /// When the value has no JSON form.
+    #[track_caller]
+    pub fn capability(mut self, name: impl Into<String>, value: impl Serialize) -> Self {
+        let name = name.into();
+        let value =
+            serde_json::to_value(value).unwrap_or_else(|error| panic!("{name} has no JSON form: {error}"));
+        self.capabilities.insert(name, value);
         self
     }
 

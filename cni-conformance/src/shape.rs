@@ -44,7 +44,8 @@ pub(crate) fn lost(earlier: &Value, later: &Map<String, Value>) -> Vec<String> {
     {
         let identities = |items: &[Value]| -> Vec<String> {
             let identity = |item: &Value| {
-                identity.iter().map(|key| text_of(&item[*key])).collect::<Vec<_>>().join(" in ")
+                let parts = identity.iter().map(|key| text_of(&item[*key])).filter(|part| !part.is_empty());
+                parts.collect::<Vec<_>>().join(" in ")
             };
             items.iter().map(identity).collect()
         };

@@ -10,9 +10,6 @@ use crate::setup::Kind;
 use crate::shape;
 
 pub(crate) fn run(session: &Session<'_>, version: CniVersion) {
-    if version < CniVersion::V0_3_0 {
-        return;
-    }
     if session.kind == Kind::Ipam {
         session.skip(&ADD_PREV_RESULT, "the prevResult that an IPAM plugin gets is its caller's");
         return;
@@ -40,9 +37,9 @@ pub(crate) fn run(session: &Session<'_>, version: CniVersion) {
     session.release(version, &at);
 }
 
-/// A result with something in every place.
+/// A result with something in every place, in the layout of 1.0.0 and later.
 fn sample(version: CniVersion, at: &Attachment) -> Value {
-    let mut sample = json!({
+    json!({
         "cniVersion": version.as_str(),
         "interfaces": [
             {"name": "conformance0", "mac": "02:00:00:00:00:01"},
@@ -51,9 +48,5 @@ fn sample(version: CniVersion, at: &Attachment) -> Value {
         "ips": [{"address": "198.51.100.254/24", "gateway": "198.51.100.1", "interface": 1}],
         "routes": [{"dst": "203.0.113.0/24", "gw": "198.51.100.1"}],
         "dns": {"nameservers": ["198.51.100.53"], "search": ["conformance.example"]},
-    });
-    if version < CniVersion::V1_0_0 {
-        sample["ips"][0]["version"] = "4".into();
-    }
-    sample
+    })
 }

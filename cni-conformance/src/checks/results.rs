@@ -4,8 +4,8 @@ use cni_types::CniVersion;
 use serde_json::{Map, Value};
 
 use crate::catalog::{
-    ADD_INTERFACE, ADD_INTERFACE_INDEX, ADD_RESULT_SHAPE, ADD_RESULT_VERSION, ADD_SANDBOX, ADD_SUCCEEDS,
-    IPAM_ABBREVIATED,
+    ADD_IFNAME, ADD_INTERFACE, ADD_INTERFACE_INDEX, ADD_RESULT_SHAPE, ADD_RESULT_VERSION, ADD_SANDBOX,
+    ADD_SUCCEEDS, IPAM_ABBREVIATED,
 };
 use crate::exchange::{Answer, Exchange};
 use crate::session::{Attachment, Session};
@@ -32,20 +32,28 @@ pub(crate) fn judge(session: &Session<'_>, version: CniVersion, at: &Attachment,
     session.judge(&ADD_RESULT_VERSION, added, same);
     session.judge(&ADD_RESULT_SHAPE, added, none_of(&shape::problems(version, result)));
     if version >= CniVersion::V0_3_0 {
-        interfaces(session, at, added, result);
+        interfaces(session, version, at, added, result);
     }
     true
 }
 
-fn interfaces(session: &Session<'_>, at: &Attachment, added: &Exchange, result: &Map<String, Value>) {
+fn interfaces(
+    session: &Session<'_>,
+    version: CniVersion,
+    at: &Attachment,
+    added: &Exchange,
+    result: &Map<String, Value>,
+) {
     if shape::indexes(result) == 0 {
         session.skip(&ADD_INTERFACE_INDEX, "no address of a result has an index");
     } else {
         session.judge(&ADD_INTERFACE_INDEX, added, none_of(&shape::wrong_indexes(result)));
     }
     if session.kind == Kind::Ipam {
-        session.judge(&IPAM_ABBREVIATED, added, none_of(&unabbreviated(result)));
-        for check in [&ADD_SANDBOX, &ADD_INTERFACE] {
+        if version >= IPAM_ABBREVIATED.since {
+            session.judge(&IPAM_ABBREVIATED, added, none_of(&unabbreviated(result)));
+        }
+        for check in [&ADD_SANDBOX, &ADD_IFNAME, &ADD_INTERFACE] {
             session.skip(check, "the result of an IPAM plugin has no interfaces");
         }
         return;
@@ -58,18 +66,26 @@ fn interfaces(session: &Session<'_>, at: &Attachment, added: &Exchange, result: 
         .filter(|sandbox| !sandbox.is_empty())
         .collect();
     if sandboxes.is_empty() {
-        session.skip(&ADD_SANDBOX, "the result places no interface in a container");
-        session.skip(&ADD_INTERFACE, "the result places no interface in a container");
+        for check in [&ADD_SANDBOX, &ADD_IFNAME, &ADD_INTERFACE] {
+            session.skip(check, "the result places no interface in a container");
+        }
         return;
     }
     let other: Vec<_> = sandboxes.iter().filter(|sandbox| **sandbox != netns).collect();
     let problem = || Err(format!("sandbox is {other:?}, CNI_NETNS is {netns:?}"));
     session.judge(&ADD_SANDBOX, added, if other.is_empty() { Ok(()) } else { problem() });
+    let told = session.told_in_container(at);
+    if session.kind == Kind::Chained {
+        session.skip(&ADD_IFNAME, "the interface is not the plugin's own");
+    } else if !told.is_empty() {
+        let named = told.contains(&at.ifname);
+        let reason = || Err(format!("the container has {told:?}, CNI_IFNAME is {:?}", at.ifname));
+        session.judge(&ADD_IFNAME, added, if named { Ok(()) } else { reason() });
+    }
     match &session.kernel {
         Err(reason) => session.skip(&ADD_INTERFACE, reason.clone()),
         Ok(_) => {
             let links = session.links();
-            let told = session.told_in_container(at);
             let missing: Vec<_> = told
                 .iter()
                 .filter(|name| !links.contains_key(*name))

@@ -51,7 +51,7 @@ pub(crate) fn run(session: &Session<'_>) -> Option<Versions> {
         Err(format!("the spec has no version {}", unknown.join(", ")))
     };
     session.judge(&VERSION_KNOWN, &exchange, known);
-    for version in &released {
+    for version in released.iter().filter(|version| **version >= VERSION_ECHO.since) {
         let exchange = session.call(&with_everything(Request::version(*version), session));
         let Some(object) = exchange.object() else { continue };
         let found = object.get("cniVersion").and_then(Value::as_str).unwrap_or_default();

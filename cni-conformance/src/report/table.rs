@@ -5,6 +5,9 @@ use std::fmt::{self, Display, Formatter};
 use super::{CheckReport, Finding, Outcome, Report};
 use crate::catalog::Severity;
 
+/// How many reasons of a check are listed.
+const LISTED: usize = 10;
+
 impl Display for Report {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "plugin {:?}, tested in {}", self.plugin, self.versions.join(", "))?;
@@ -20,10 +23,7 @@ impl Display for Report {
         for check in self.failed() {
             if let Outcome::Failed { findings } = &check.outcome {
                 writeln!(f, "\n{} {}: {}\n  {}", check.severity, check.id, check.clause, check.link)?;
-                for (index, finding) in findings.iter().enumerate() {
-                    // One exchange shows what is wrong; the others differ in the version alone.
-                    detail(f, finding, index == 0)?;
-                }
+                details(f, findings)?;
             }
         }
         summary(f, self)
@@ -39,12 +39,30 @@ fn line(f: &mut Formatter<'_>, check: &CheckReport) -> fmt::Result {
     writeln!(f, "{word:<7}  {:<6}  {:<23}  {told}", check.severity, check.id)
 }
 
-fn detail(f: &mut Formatter<'_>, finding: &Finding, whole: bool) -> fmt::Result {
-    let Finding { reason, sent, received } = finding;
-    writeln!(f, "  - {reason}")?;
-    if !whole {
-        return Ok(());
+/// The first finding with the exchange, which shows what is wrong; of the others, which are much the same, the reasons.
+fn details(f: &mut Formatter<'_>, findings: &[Finding]) -> fmt::Result {
+    let mut reasons: Vec<(&Finding, usize)> = Vec::new();
+    for finding in findings {
+        match reasons.iter_mut().find(|(known, _)| known.reason == finding.reason) {
+            Some((_, count)) => *count += 1,
+            None => reasons.push((finding, 1)),
+        }
     }
+    for (at, (finding, count)) in reasons.iter().take(LISTED).enumerate() {
+        let times = if *count > 1 { format!(" ({count} times)") } else { String::new() };
+        writeln!(f, "  - {}{times}", finding.reason)?;
+        if at == 0 {
+            exchange(f, finding)?;
+        }
+    }
+    match reasons.len().checked_sub(LISTED) {
+        None | Some(0) => Ok(()),
+        Some(more) => writeln!(f, "  - and {more} more"),
+    }
+}
+
+fn exchange(f: &mut Formatter<'_>, finding: &Finding) -> fmt::Result {
+    let Finding { reason: _, sent, received } = finding;
     for (name, value) in &sent.environment {
         writeln!(f, "      {name}={value}")?;
     }

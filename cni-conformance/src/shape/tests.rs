@@ -99,7 +99,7 @@ fn what_was_lost_is_told() {
     let later = json!({"interfaces": [{"name": "eth0", "sandbox": "/x", "mac": "x"}], "ips": []});
     assert_eq!(
         lost(&earlier, later.as_object().unwrap()),
-        ["interface veth1 in ", "ip 10.1.0.5/16", "route 0.0.0.0/0", "dns.search a"]
+        ["interface veth1", "ip 10.1.0.5/16", "route 0.0.0.0/0", "dns.search a"]
     );
 }
 
