@@ -321,6 +321,16 @@ impl<'a> Session<'a> {
         succeeded
     }
 
+    /// The call, which succeeded, has to have printed nothing.
+    pub(crate) fn expect_silence(&self, check: &'static Check, exchange: &Exchange) {
+        if exchange.is_impure() {
+            self.skip(check, "stdout is no JSON: see stdout-pure");
+        } else {
+            let silent = if exchange.is_silent() { Ok(()) } else { Err("it printed something".to_owned()) };
+            self.judge(check, exchange, silent);
+        }
+    }
+
     /// The call has to fail with a code. An error that does not tell one is another check's business.
     pub(crate) fn expect_code(&self, check: &'static Check, exchange: &Exchange, code: u64, what: &str) {
         match exchange.answer() {

@@ -79,6 +79,9 @@ pub(crate) enum Command {
     /// Tell everything that is wrong with configurations, without running them
     #[command(after_help = help::VALIDATE)]
     Validate(Validate),
+    /// Test a plugin against the spec, clause by clause
+    #[command(after_help = help::CONFORMANCE)]
+    Conformance(Conformance),
     /// Show the networks, and the files that are not used and why
     #[command(after_help = help::LIST)]
     List,
@@ -159,6 +162,40 @@ pub(crate) struct Validate {
     #[arg(value_name = "FILE|NET|DIR")]
     pub(crate) subject: Option<String>,
     /// What a runtime would offer by capability, as a JSON object [env: CAP_ARGS]
+    #[arg(long, value_name = "JSON")]
+    pub(crate) cap_args: Option<OsString>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Conformance {
+    /// The plugin: a path, or a name to look for along the plugin path
+    #[arg(value_name = "PLUGIN")]
+    pub(crate) plugin: String,
+    /// A configuration that works for the plugin: its own, or a list that has it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: PathBuf,
+    /// A fresh network namespace for a container; its interfaces are deleted and taken down
+    #[arg(long, value_name = "PATH")]
+    pub(crate) netns: Option<PathBuf>,
+    /// Another one, for what is tested with two containers
+    #[arg(long, value_name = "PATH", requires = "netns")]
+    pub(crate) second_netns: Option<PathBuf>,
+    /// Give the plugin a path at which nothing is, and skip what needs a kernel [default]
+    #[arg(long, conflicts_with = "netns")]
+    pub(crate) fake_netns: bool,
+    /// Let the plugin delegate to the plugins of the plugin path, not to a scripted one
+    #[arg(long)]
+    pub(crate) real_ipam: bool,
+    /// Leave a check out, for a reason that the report tells; may be given again
+    #[arg(long, value_name = "CHECK=REASON")]
+    pub(crate) except: Vec<String>,
+    /// Write the report as JUnit XML, too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    /// Pairs for the plugin, as KEY=VALUE;KEY=VALUE [env: CNI_ARGS]
+    #[arg(long, value_name = "PAIRS")]
+    pub(crate) args: Option<OsString>,
+    /// Values by capability, as a JSON object [env: CAP_ARGS]
     #[arg(long, value_name = "JSON")]
     pub(crate) cap_args: Option<OsString>,
 }

@@ -99,10 +99,7 @@ impl Settings {
 pub(crate) fn runtime_conf(target: &Target, settings: &Settings, env: Env<'_>) -> Result<RuntimeConf, Usage> {
     let netns = absolute_netns(&target.netns, env)?;
     let ifname = settings.ifname()?.map_or_else(|| DEFAULT_IFNAME.to_owned(), InterfaceName::into_string);
-    let args = match Given::find(target.args.clone(), "--args", env::ARGS, env) {
-        Some(given) => given.pairs()?,
-        None => CniArgs::new(),
-    };
+    let args = args(target.args.clone(), env)?;
     let capability_args = capability_args(target.cap_args.clone(), env)?;
     // Both names keep their rules by now, so that nothing can be wrong with the whole.
     let rt = RuntimeConf::new(netns::container_id(&netns), ifname).map_err(|error| Usage {
@@ -110,6 +107,11 @@ pub(crate) fn runtime_conf(target: &Target, settings: &Settings, env: Env<'_>) -
         fault: error.faults.into_iter().next().map_or(Fault::Empty, Fault::Name),
     })?;
     Ok(rt.with_netns(netns).with_args(args).with_capability_args(capability_args))
+}
+
+/// The pairs that plugins are given.
+pub(crate) fn args(flag: Option<OsString>, env: Env<'_>) -> Result<CniArgs, Usage> {
+    Given::find(flag, "--args", env::ARGS, env).map_or_else(|| Ok(CniArgs::new()), |given| given.pairs())
 }
 
 /// The values that are offered to plugins, by capability.

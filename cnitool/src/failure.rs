@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
+use cni_conformance::SetupError;
+use libcni::cni_invoke::FindError;
 use libcni::cni_types::{InvalidName, NetworkName};
 use libcni::{CacheError, LoadError};
 
@@ -28,6 +30,8 @@ pub(crate) enum Failure {
     Unknown { network: Box<LoadError>, plugin: Box<libcni::cni_invoke::Error> },
     /// Something that was typed, or set in the environment, cannot be used; nothing was run.
     Usage(Usage),
+    /// A file could not be written.
+    Write(PathBuf, io::Error),
 }
 
 impl From<CacheError> for Failure {
@@ -71,10 +75,16 @@ pub(crate) enum Fault {
     },
     /// No JSON object.
     Capabilities(serde_json::Error),
+    /// No check.
+    Check(String),
     /// No command of this program.
     Command(String),
+    /// Nothing that a plugin could be tested with.
+    Config(PathBuf, Box<SetupError>),
     /// Nothing at all.
     Empty,
+    /// No JSON.
+    Json(PathBuf, serde_json::Error),
     /// It breaks the rule of its kind.
     Name(InvalidName),
     NotUtf8(OsString),
@@ -82,6 +92,8 @@ pub(crate) enum Fault {
     Pair(String),
     /// A path that leads to nothing of use.
     Path(PathBuf, io::Error),
+    /// No plugin of the name is where plugins are.
+    Plugin(FindError),
     /// A directory whose programs are no plugins.
     Programs(PathBuf),
     /// A relative path, and the working directory cannot be told.

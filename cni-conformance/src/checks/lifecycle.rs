@@ -58,8 +58,7 @@ fn check(session: &Session<'_>, version: CniVersion, at: &Attachment) {
         return;
     }
     if version == CniVersion::V0_4_0 {
-        let silent = if checked.is_silent() { Ok(()) } else { Err("it printed something".to_owned()) };
-        session.judge(&CHECK_SILENT, &checked, silent);
+        session.expect_silence(&CHECK_SILENT, &checked);
     } else {
         session.skip(&CHECK_SILENT, "only 0.4.0 says so");
     }

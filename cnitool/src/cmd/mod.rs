@@ -5,6 +5,7 @@ mod ask;
 mod attachments;
 mod check;
 mod completions;
+mod conformance;
 mod del;
 mod gc;
 mod list;
@@ -55,6 +56,7 @@ fn dispatch(command: Command, context: &Context<'_>) -> Result<(), Failure> {
         Command::Status(args) => status::run(&args, context),
         Command::Version(args) => version::run(&args, context),
         Command::Validate(args) => validate::run(&args, context),
+        Command::Conformance(args) => conformance::run(&args, context),
         Command::List => list::run(context),
         Command::Attachments(args) => attachments::run(&args, context),
         Command::Completions(args) => completions::run(&args, context),

@@ -21,6 +21,7 @@ pub(super) fn text(failure: &Failure) -> String {
             format!("{}; and {}", with_causes(&**network), with_causes(&**plugin))
         }
         Failure::Usage(usage) => usage.to_string(),
+        Failure::Write(path, error) => format!("cannot write {}: {error}", path.display()),
     }
 }
 
@@ -52,7 +53,7 @@ pub(super) fn event(failure: &Failure) -> Event {
 
 fn code(failure: &Failure) -> ErrorCode {
     match failure {
-        Failure::Cache(_) | Failure::Output(_) => ErrorCode::IO_FAILURE,
+        Failure::Cache(_) | Failure::Output(_) | Failure::Write(..) => ErrorCode::IO_FAILURE,
         Failure::Load(error) => match &**error {
             LoadError::Dir { .. } => ErrorCode::IO_FAILURE,
             LoadError::Faulty { skipped } => {
@@ -88,12 +89,16 @@ impl fmt::Display for Fault {
                     "expected a JSON object of capabilities, such as {{\"mac\":\"02:00:00:00:00:01\"}}: {error}"
                 )
             }
+            Self::Check(id) => write!(f, "there is no check {id:?}; the report of a run names them all"),
+            Self::Config(path, error) => write!(f, "{}: {}", path.display(), with_causes(&**error)),
             Self::Command(name) => write!(f, "there is no command {name:?}"),
             Self::Empty => f.write_str("must not be empty"),
+            Self::Json(path, error) => write!(f, "{}: expected JSON: {error}", path.display()),
             Self::Name(error) => error.fmt(f),
             Self::NotUtf8(value) => write!(f, "{value:?} is not UTF-8"),
             Self::Pair(pair) => write!(f, "invalid pair {pair:?}, expected KEY=VALUE"),
             Self::Path(path, error) => write!(f, "cannot use {}: {error}", path.display()),
+            Self::Plugin(error) => f.write_str(&with_causes(error)),
             Self::Programs(dir) => {
                 write!(
                     f,

@@ -109,6 +109,24 @@ It tells mistakes in the files with line and column, plugins that are missing, v
 warns of capabilities that no plugin would take. Each plugin is asked for its versions, and nothing else is
 run. The exit status is 1 if something is wrong.";
 
+pub(crate) const CONFORMANCE: &str = "\
+Examples:
+  Without root and without a network namespace, what can be told so:
+    cnitool conformance ./target/debug/my-plugin --config ./my-plugin.json
+  On the kernel, with a namespace for the host's side as well, so that this machine is left alone:
+    ip netns add container
+    unshare --net cnitool conformance bridge --config ./bridge.json --netns /run/netns/container
+  For a machine, and for CI:
+    cnitool conformance bridge --config ./bridge.json --json --junit report.xml
+
+The configuration must be one with which ADD works. Its version does not count: every version that the plugin
+claims is tested. With a prevResult the plugin is tested as a chained one, and finds the interfaces that stand
+in it in the network namespace. A scripted IPAM plugin stands in for the one of the configuration; --real-ipam
+takes that of the plugin path. Every ADD is followed by a DEL.
+
+The exit status is 1 if a check fails. The report tells of each what was sent and received, and where the
+clause stands in the spec.";
+
 pub(crate) const COMPLETIONS: &str = "\
 Examples:
   source <(cnitool completions bash)

@@ -4,6 +4,7 @@
 
 mod attachments;
 mod change;
+mod conformance;
 mod error;
 pub(crate) mod help;
 mod list;
@@ -24,6 +25,7 @@ use serde_json::ser::PrettyFormatter;
 
 pub(crate) use attachments::Attached;
 pub(crate) use change::changes;
+pub(crate) use conformance::Conformed;
 pub(crate) use list::{Listing, Unread};
 pub(crate) use operation::{Collected, Done, Note, Unconsumed};
 pub(crate) use style::Style;

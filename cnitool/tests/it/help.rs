@@ -9,9 +9,18 @@ fn help_teaches_by_example() {
     let host = Host::new();
     insta::assert_snapshot!("help", host.cnitool(&["--help"]).good().stdout);
     insta::assert_snapshot!("help_add", host.cnitool(&["add", "--help"]).good().stdout);
-    for command in
-        ["check", "del", "gc", "status", "version", "validate", "list", "attachments", "completions"]
-    {
+    for command in [
+        "check",
+        "del",
+        "gc",
+        "status",
+        "version",
+        "validate",
+        "conformance",
+        "list",
+        "attachments",
+        "completions",
+    ] {
         let help = host.cnitool(&["help", command]).good().stdout;
         assert!(help.contains("Examples:\n") && help.contains(&format!("cnitool {command}")), "{help}");
         assert!(help.lines().all(|line| line.chars().count() <= 120), "{help}");

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod attachments;
+mod conformance;
 mod gc;
 mod guide;
 mod help;
