@@ -184,12 +184,14 @@ impl FindError {
 
 impl fmt::Display for FindError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot find plugin {:?}", self.plugin.as_str())?;
+        // In the words of Go's library, which operators and their tools look for; what each directory lacks comes after.
+        let dirs: Vec<_> = self.searched.iter().map(|(dir, _)| dir.to_string_lossy()).collect();
+        write!(f, "failed to find plugin {:?} in path [{}]", self.plugin.as_str(), dirs.join(" "))?;
         if self.searched.is_empty() {
             return f.write_str(": no directory to search was given (CNI_PATH is empty or not set)");
         }
         for (at, (dir, miss)) in self.searched.iter().enumerate() {
-            write!(f, "{} {dir:?} ({miss})", if at == 0 { " in" } else { "," })?;
+            write!(f, "{} {dir:?} ({miss})", if at == 0 { ":" } else { "," })?;
         }
         Ok(())
     }

@@ -53,7 +53,7 @@ fn c28_the_error_tells_every_directory_and_empty_ones_are_not_the_current() {
         assert_eq!(
             error.to_string(),
             format!(
-                "cannot find plugin {name:?} in {one:?} ({miss}), \
+                "failed to find plugin {name:?} in path [{one}  bin {one}/missing {one}/a]: {one:?} ({miss}), \
                  \"\" (not searched, an empty element names no directory), \
                  \"bin\" (not searched, a directory must be absolute), \
                  {:?} (no such directory), {:?} (Not a directory (os error 20))",
@@ -63,7 +63,7 @@ fn c28_the_error_tells_every_directory_and_empty_ones_are_not_the_current() {
         );
     }
     let error = find_plugin(&plugin("a"), &SearchPath::parse("")).unwrap_err();
-    insta::assert_snapshot!(error, @r#"cannot find plugin "a": no directory to search was given (CNI_PATH is empty or not set)"#);
+    insta::assert_snapshot!(error, @r#"failed to find plugin "a" in path []: no directory to search was given (CNI_PATH is empty or not set)"#);
 }
 
 #[test]

@@ -132,7 +132,7 @@ fn c28_a_delegate_that_is_not_found_is_told_with_the_directories() {
     let exec = ScriptedExec::new().plugin("bridge", |_| Reply::nothing());
     let (plugin, mut environment) = (plugin(), environment());
     let error = add(&exec, &Request::new(&plugin, &environment, CONFIG)).unwrap_err();
-    insta::assert_snapshot!(cni_types::ErrorObject::from(&error), @r#"plugin "host-local" was not executed for ADD: cannot find plugin "host-local" in "/ipam/bin" (no such file), "/other" (no such file) (code 999)"#);
+    insta::assert_snapshot!(cni_types::ErrorObject::from(&error), @r#"plugin "host-local" was not executed for ADD: failed to find plugin "host-local" in path [/ipam/bin /other]: "/ipam/bin" (no such file), "/other" (no such file) (code 999)"#);
     assert!(!error.was_started());
 
     let more = SearchPath::new(["/opt/b"]);

@@ -97,7 +97,7 @@ fn c28_a_plugin_that_is_not_there_is_told_with_where_it_was_looked_for() {
     let error = cni_invoke::add(&quiet(), &plugin.request()).unwrap_err();
     assert_eq!(
         ErrorObject::from(error).msg,
-        "plugin \"t\" was not executed for ADD: cannot find plugin \"t\" in \"/no/such/dir\" (no such directory)"
+        "plugin \"t\" was not executed for ADD: failed to find plugin \"t\" in path [/no/such/dir]: \"/no/such/dir\" (no such directory)"
     );
 }
 

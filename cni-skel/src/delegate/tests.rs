@@ -238,7 +238,7 @@ fn c28_a_delegate_that_is_not_found_is_told_with_where_it_was_looked_for() {
     let outcome = other().path("/opt/a::/opt/b").run(&Outer::committing());
     assert_eq!(
         outcome.assert_error(999).msg,
-        "plugin \"host-local\" was not executed for ADD: cannot find plugin \"host-local\" in \"/opt/a\" (no such file), \
+        "plugin \"host-local\" was not executed for ADD: failed to find plugin \"host-local\" in path [/opt/a  /opt/b]: \"/opt/a\" (no such file), \
          \"\" (not searched, an empty element names no directory), \"/opt/b\" (no such file)"
     );
     assert!(outcome.delegate_calls().is_empty());

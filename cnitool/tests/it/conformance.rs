@@ -100,7 +100,7 @@ fn what_cannot_be_used_is_told_before_anything_is_run() {
     host.write("no.json", "{");
     host.write("list.json", r#"{"name":"n1","plugins":[{"type":"other"}]}"#);
     for (words, told) in [
-        (&["nothing", "--config", "config.json"][..], "error: PLUGIN: cannot find plugin"),
+        (&["nothing", "--config", "config.json"][..], "error: PLUGIN: failed to find plugin"),
         (
             &["./bin/nothing", "--config", "config.json"],
             "error: PLUGIN: cannot use ./bin/nothing: No such file",

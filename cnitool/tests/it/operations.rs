@@ -245,7 +245,7 @@ fn plugins_are_found_in_relative_directories() {
     let bin = format!("/nowhere:{}", host.path("./bin").display());
     assert_eq!(host.variable("bridge", "ADD", "CNI_PATH"), Some(bin));
     let outcome = host.cnitool_with(&[("CNI_PATH", "/nowhere::net.d")], &["add", "n1", NETNS]).bad(1);
-    insta::assert_snapshot!(outcome.stderr, @r#"error: network "n1": plugin type="bridge" failed (add): plugin "bridge" was not executed for ADD: cannot find plugin "bridge" in "/nowhere" (no such directory), "" (not searched, an empty element names no directory), "DIR/net.d" (no such file)"#);
+    insta::assert_snapshot!(outcome.stderr, @r#"error: network "n1": plugin type="bridge" failed (add): plugin "bridge" was not executed for ADD: failed to find plugin "bridge" in path [/nowhere  DIR/net.d]: "/nowhere" (no such directory), "" (not searched, an empty element names no directory), "DIR/net.d" (no such file)"#);
 }
 
 #[test]

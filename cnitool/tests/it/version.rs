@@ -45,7 +45,7 @@ fn a_plugin_is_asked_by_name_or_path() {
         }
     }
     let outcome = host.cnitool(&["version", "n2"]).bad(1);
-    insta::assert_snapshot!(outcome.stderr, @r#"error: no net configuration with name "n2" in DIR/net.d, which has "n1"; and plugin "n2" was not executed for VERSION: cannot find plugin "n2" in "DIR/bin" (no such file)"#);
+    insta::assert_snapshot!(outcome.stderr, @r#"error: no net configuration with name "n2" in DIR/net.d, which has "n1"; and plugin "n2" was not executed for VERSION: failed to find plugin "n2" in path [DIR/bin]: "DIR/bin" (no such file)"#);
 }
 
 #[test]

@@ -101,11 +101,11 @@ fn c28_an_absent_plugin_is_told_with_the_directories_that_were_searched() {
     let exec = Arc::new(ScriptedExec::new());
     let client = builder(&dir, &exec).plugin_dirs(["/opt/a", "", "rel"]).build();
     let error = client.add(&network("1.0.0", &["bridge"]), &rt("c1", "eth0")).unwrap_err();
-    insta::assert_snapshot!(causes(&error), @r#"network "net1": plugin type="bridge" failed (add): plugin "bridge" was not executed for ADD: cannot find plugin "bridge" in "/opt/a" (no such file), "" (not searched, an empty element names no directory), "rel" (not searched, a directory must be absolute)"#);
+    insta::assert_snapshot!(causes(&error), @r#"network "net1": plugin type="bridge" failed (add): plugin "bridge" was not executed for ADD: failed to find plugin "bridge" in path [/opt/a  rel]: "/opt/a" (no such file), "" (not searched, an empty element names no directory), "rel" (not searched, a directory must be absolute)"#);
     assert!(!error.was_executed());
     let client = builder(&dir, &exec).plugin_dirs(Vec::<String>::new()).build();
     let error = client.add(&network("1.0.0", &["bridge"]), &rt("c1", "eth0")).unwrap_err();
-    insta::assert_snapshot!(causes(&error), @r#"network "net1": plugin type="bridge" failed (add): plugin "bridge" was not executed for ADD: cannot find plugin "bridge": no directory to search was given (CNI_PATH is empty or not set)"#);
+    insta::assert_snapshot!(causes(&error), @r#"network "net1": plugin type="bridge" failed (add): plugin "bridge" was not executed for ADD: failed to find plugin "bridge" in path []: no directory to search was given (CNI_PATH is empty or not set)"#);
 }
 
 #[test]

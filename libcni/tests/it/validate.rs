@@ -44,7 +44,7 @@ fn c98_absent_and_silent_plugins_are_told_at_once_and_unconsumed_capabilities_ar
     let validation = client.validate(&Network::from_list(list.to_string().as_bytes()).unwrap());
     let problems: Vec<_> = validation.problems().iter().map(ToString::to_string).collect();
     insta::assert_snapshot!(problems.join("\n"), @r#"
-    plugin "gone" was not executed for VERSION: cannot find plugin "gone" in "/opt/cni/bin" (no such file)
+    plugin "gone" was not executed for VERSION: failed to find plugin "gone" in path [/opt/cni/bin]: "/opt/cni/bin" (no such file)
     plugin "garbage" (/opt/cni/bin/garbage) answered VERSION with exit status 0, but unreadably: stdout "\"garbage\"", stderr "": cannot decode version info: invalid type: string "garbage", expected an object at line 1 column 9
     plugin "old" supports 0.1.0, but the configuration version is "1.0.0"; no version is supported by all plugins
     "#);
