@@ -1,6 +1,7 @@
 //! Errors of handlers: any error by `?`, with context, a code and details where the author has them.
 
 use std::fmt;
+use std::panic::Location;
 
 use crate::plugin::CniPlugin;
 use crate::types::args::InvalidArgs;
@@ -13,7 +14,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 ///
 /// `?` takes any error and gives code 999. An error object of a delegate keeps its code and details, a decode error has
 /// code 6, and the plugin's own error types have the codes that their [`CniError`](macro@crate::CniError) derive says,
-/// once they are declared by `#[cni(errors(…))]` on the plugin.
+/// once they are declared by `#[cni(errors(…))]` on the plugin. Of any other error that nobody has given context, the
+/// details name the line of the `?`, since "No such file or directory" alone helps nobody.
 ///
 /// ```
 /// use cni_skel::{Error, ErrorCode, ResultExt};
@@ -34,6 +36,8 @@ pub struct Error {
     context: Vec<String>,
     details: Option<String>,
     cause: Cause,
+    /// Where `?` stands, for an error of which nothing else says what was attempted.
+    place: Option<&'static Location<'static>>,
 }
 
 enum Cause {
@@ -77,13 +81,37 @@ impl Error {
 
     /// An error with a message alone: code 999.
     pub fn message(msg: impl Into<String>) -> Self {
-        Self { code: None, context: Vec::new(), details: None, cause: Cause::Message(msg.into()) }
+        Self::of(Cause::Message(msg.into()))
     }
 
     /// An error that knows its own code, which need not be declared on the plugin.
     pub fn coded(error: impl CodedError + Send + Sync + 'static) -> Self {
         let (code, details) = (error.code(), error.details());
-        Self { code: Some(code), details, ..Self::from(error) }
+        Self { code: Some(code), details, ..Self::boxed(Box::new(error)) }
+    }
+
+    /// An error of a type that `?` does not take by itself: a boxed one, that of a library such as `anyhow`, or a text.
+    ///
+    /// What it has inside is found as by `?`: the codes of declared types, the error objects of delegates.
+    ///
+    /// ```
+    /// use cni_skel::{Error, Result};
+    ///
+    /// fn pool() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    ///     Err("the pool is locked".into())
+    /// }
+    ///
+    /// fn reserve() -> Result<()> {
+    ///     pool().map_err(Error::boxed)
+    /// }
+    /// assert_eq!(reserve().unwrap_err().to_object().msg, "the pool is locked");
+    /// ```
+    pub fn boxed(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self::of(Cause::Error(error.into()))
+    }
+
+    const fn of(cause: Cause) -> Self {
+        Self { code: None, context: Vec::new(), details: None, cause, place: None }
     }
 
     /// Several errors as one: the first code that any of them has, every message in the details. `None` when there is none.
@@ -91,7 +119,7 @@ impl Error {
         let mut errors: Vec<_> = errors.into_iter().collect();
         match errors.len() {
             0 | 1 => errors.pop(),
-            _ => Some(Self { code: None, context: Vec::new(), details: None, cause: Cause::Many(errors) }),
+            _ => Some(Self::of(Cause::Many(errors))),
         }
     }
 
@@ -137,7 +165,11 @@ impl Error {
     fn to_object_with(&self, coded: CodedBy) -> ErrorObject {
         let mut object = match &self.cause {
             Cause::Message(msg) => ErrorObject::new(ErrorCode::INTERNAL, msg),
-            Cause::Error(error) => object_of(&**error, coded),
+            Cause::Error(error) => object_of(&**error, coded).unwrap_or_else(|messages| {
+                let place = self.place.filter(|_| self.context.is_empty());
+                let details = place.map(|place| format!("from {}:{}", place.file(), place.line()));
+                ErrorObject::new(ErrorCode::INTERNAL, messages).with_details(details.unwrap_or_default())
+            }),
             Cause::Many(errors) => {
                 let objects: Vec<_> = errors.iter().map(|error| error.to_object_with(coded)).collect();
                 let details: Vec<_> = objects.iter().map(ToString::to_string).collect();
@@ -180,8 +212,9 @@ fn chain<'e>(
     std::iter::successors(Some(error), |error| error.source())
 }
 
-/// The object of an error: its message with those of its sources, and the code of the outermost that has one.
-fn object_of(error: &(dyn std::error::Error + 'static), coded: CodedBy) -> ErrorObject {
+/// The object of an error: its message with those of its sources, and the code of the outermost that has one. The message
+/// alone if none has one.
+fn object_of(error: &(dyn std::error::Error + 'static), coded: CodedBy) -> Result<ErrorObject, String> {
     let mut found: Option<ErrorObject> = None;
     let mut messages: Vec<String> = Vec::new();
     for error in chain(error) {
@@ -198,8 +231,11 @@ fn object_of(error: &(dyn std::error::Error + 'static), coded: CodedBy) -> Error
         }
         found = found.or(object);
     }
-    let found = found.unwrap_or_else(|| ErrorObject::new(ErrorCode::INTERNAL, ""));
-    ErrorObject::new(found.code(), messages.join(": ")).with_details(found.details)
+    let message = messages.join(": ");
+    match found {
+        Some(found) => Ok(ErrorObject::new(found.code(), message).with_details(found.details)),
+        None => Err(message),
+    }
 }
 
 /// The objects of this SDK's own errors.
@@ -220,8 +256,27 @@ fn known_object(error: &(dyn std::error::Error + 'static)) -> Option<ErrorObject
 }
 
 impl<E: std::error::Error + Send + Sync + 'static> From<E> for Error {
+    /// What `?` does; it leaves its place in the source for the details.
+    #[track_caller]
     fn from(error: E) -> Self {
-        Self { code: None, context: Vec::new(), details: None, cause: Cause::Error(Box::new(error)) }
+        let place = Location::caller();
+        // A place in the standard library, which may be in between, says nothing.
+        let place = Some(place).filter(|place| !place.file().contains("/library/core/src/"));
+        Self { place, ..Self::boxed(error) }
+    }
+}
+
+/// As its error object, so that it passes where any error does.
+impl From<Error> for Box<dyn std::error::Error + Send + Sync> {
+    fn from(error: Error) -> Self {
+        Self::from(error.to_object())
+    }
+}
+
+/// As its error object, so that it passes where any error does.
+impl From<Error> for Box<dyn std::error::Error> {
+    fn from(error: Error) -> Self {
+        Self::from(error.to_object())
     }
 }
 

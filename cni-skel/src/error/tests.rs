@@ -108,3 +108,85 @@ fn a_cause_can_be_had_back() {
     assert!(error.downcast_ref::<PoolError>().is_some());
     assert_eq!(error.downcast_ref::<io::Error>().map(io::Error::kind), Some(io::ErrorKind::NotFound));
 }
+
+#[test]
+fn whatever_a_question_mark_takes_says_what_went_wrong() {
+    macro_rules! said {
+        ($($attempt:expr),* $(,)?) => {
+            [$(object((|| -> super::Result<()> { let _ = $attempt?; Ok(()) })().unwrap_err()).msg),*].join("\n")
+        };
+    }
+    let said = said![
+        std::fs::read("/does/not/exist"),
+        "x".parse::<u8>(),
+        "10.0.0".parse::<std::net::IpAddr>(),
+        "10.0.0.5".parse::<Cidr>(),
+        "0a:58".parse::<crate::MacAddr>(),
+        "1.3".parse::<crate::CniVersion>(),
+        serde_json::from_str::<u8>("{}"),
+        String::from_utf8(vec![0xff]),
+        std::sync::mpsc::channel::<()>().1.try_recv(),
+        Err::<(), _>(ErrorObject::new(ErrorCode::TRY_AGAIN, "later")),
+        Err::<(), _>(Error::new(ErrorCode::TRY_AGAIN, "later")),
+    ];
+    insta::assert_snapshot!(said, @r#"
+    No such file or directory (os error 2)
+    invalid digit found in string
+    invalid IP address syntax
+    invalid CIDR address: "10.0.0.5", expected an address and prefix length such as "10.1.0.5/16"
+    invalid MAC address "0a:58", expected six bytes such as "00:11:22:aa:bb:cc"
+    "1.3" is not a version, expected three numbers such as "1.0.0"
+    invalid type: map, expected u8 at line 1 column 0
+    invalid utf-8 sequence of 1 bytes from index 0
+    receiving on an empty channel
+    later
+    later
+    "#);
+}
+
+#[test]
+fn an_error_that_says_nothing_else_names_its_line() {
+    fn missing() -> io::Result<()> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+    fn bare() -> super::Result<()> {
+        Ok(missing()?)
+    }
+    fn told() -> super::Result<()> {
+        missing().context("reading the pool")
+    }
+    let details = |error: Error| object(error).details;
+    let bare = details(bare().unwrap_err());
+    assert!(bare.starts_with("from ") && bare.contains("error/tests.rs:"), "{bare}");
+    assert_eq!(details(told().unwrap_err()), "");
+    assert_eq!(details(Error::from(io::Error::other("x")).context("late")), "");
+    assert_eq!(details(Error::from(io::Error::other("x")).with_details("mine")), "mine");
+    assert!(details(io::Error::other("x").into()).contains("error/tests.rs:"));
+    // What has a code says what it is, also without details.
+    assert_eq!(details(Error::from(ErrorObject::new(ErrorCode::INTERNAL, "x"))), "");
+    assert_eq!(details(Error::coded(PoolError::Unreadable(io::Error::other("x")))), "");
+}
+
+#[test]
+fn a_boxed_error_is_seen_through() {
+    let boxed = |error: PoolError| Box::<dyn std::error::Error + Send + Sync>::from(error);
+    let error = Error::boxed(boxed(PoolError::Exhausted("a".to_owned()))).context("allocating");
+    assert!(error.downcast_ref::<PoolError>().is_some());
+    assert_eq!(declared(&error).code(), ErrorCode::PLUGIN_NOT_AVAILABLE);
+    assert_eq!(declared(&error).msg, "allocating: the pool \"a\" is exhausted");
+    assert_eq!(object(Error::boxed("as text")).msg, "as text");
+}
+
+#[test]
+fn it_passes_where_any_error_does() {
+    fn plain() -> Result<(), Box<dyn std::error::Error>> {
+        Ok(Err(Error::new(ErrorCode::TRY_AGAIN, "later"))?)
+    }
+    fn sent() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        Ok(Err(Error::new(ErrorCode::TRY_AGAIN, "later").context("asking"))?)
+    }
+    assert_eq!(plain().unwrap_err().to_string(), "later (code 11)");
+    // And back, with nothing lost.
+    let back = object(Error::boxed(sent().unwrap_err()));
+    assert_eq!((back.code(), back.msg.as_str()), (ErrorCode::TRY_AGAIN, "asking: later"));
+}
