@@ -91,7 +91,8 @@
 //! # Logs
 //!
 //! With the feature `tracing`, whatever a handler logs through that crate stands in a span with the fields `command`,
-//! `plugin`, `network`, `container` and `interface`. In a plugin's process [`run`](run()) lets the log go where two keys
+//! `plugin`, `network`, `container` and `interface`; inside [`Netns::run`], too, but not on threads of the author's own,
+//! unless they enter it. In a plugin's process [`run`](run()) lets the log go where two keys
 //! of the plugin's configuration say; a plugin whose `main` has set up a subscriber before keeps that. The test kit sets up
 //! none.
 //!
@@ -100,8 +101,8 @@
 //! | `logFile` | absolute path of a file, which is created or appended to | stderr |
 //! | `logLevel` | `off`, `error`, `warn`, `info`, `debug`, `trace`, or several directives such as `info,my_plugin=trace` | `info` |
 //!
-//! stdout cannot be had, and a key that cannot be followed is told on stderr and costs nothing else. A call that fails is
-//! logged as an error with the error object, any other at `debug`. Where the runtime sets `TRACEPARENT`
+//! stdout cannot be had, and a key that cannot be followed is told on stderr and costs nothing else. A call that
+//! fails once its configuration is read is logged as an error with the error object, any other at `debug`. Where the runtime sets `TRACEPARENT`
 //! ([Trace Context](https://www.w3.org/TR/trace-context/)), the span has `trace_id`, `parent_id` and `span_id` as well, and
 //! delegates get it for their parent.
 

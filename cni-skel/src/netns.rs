@@ -52,6 +52,8 @@ impl Netns {
         if !std::fs::metadata(&self.0).map_err(|error| attempt("open", error))?.is_file() {
             return Err(no_namespace());
         }
+        #[cfg(feature = "tracing")]
+        let inside = crate::trace::carried(inside);
         let namespace = File::open(&self.0).map_err(|error| attempt("open", error))?;
         std::thread::scope(|scope| {
             let entered = scope.spawn(|| {

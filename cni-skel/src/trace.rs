@@ -88,6 +88,12 @@ impl CommandSpan {
     }
 }
 
+/// The same closure for another thread, where it logs as it would have here.
+pub(crate) fn carried<T>(run: impl FnOnce() -> T + Send) -> impl FnOnce() -> T + Send {
+    let (span, subscriber) = (tracing::Span::current(), tracing::dispatcher::get_default(Clone::clone));
+    move || tracing::dispatcher::with_default(&subscriber, || span.in_scope(run))
+}
+
 /// The environment with another parent.
 fn with_parent(env: &[(OsString, OsString)], parent: &TraceParent) -> Vec<(OsString, OsString)> {
     let others = env.iter().filter(|(name, _)| name != TRACEPARENT).cloned();

@@ -23,6 +23,9 @@ struct Told;
 
 impl Plugin for Told {
     fn add(&self, req: &AddRequest<Self>) -> Result<AddResult> {
+        std::thread::scope(|scope| {
+            scope.spawn(super::carried(|| tracing::info!(target: "told", "from inside the namespace")));
+        });
         tracing::info!(target: "told", "from the handler");
         if req.wants_ipam() { Ok(req.ipam()?.add()?.commit()) } else { Ok(req.result()) }
     }
@@ -82,6 +85,7 @@ fn a_command_has_a_span() {
     outcome.assert_success();
     insta::assert_snapshot!(log, @r#"
     DEBUG cni{command="ADD" plugin="told" network="test-net" container="c1" interface="eth0"}: cni_skel: called
+     INFO cni{command="ADD" plugin="told" network="test-net" container="c1" interface="eth0"}: told: from inside the namespace
      INFO cni{command="ADD" plugin="told" network="test-net" container="c1" interface="eth0"}: told: from the handler
     DEBUG cni{command="ADD" plugin="told" network="test-net" container="c1" interface="eth0"}: cni_skel: succeeded
     "#);
