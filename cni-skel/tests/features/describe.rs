@@ -21,3 +21,12 @@ fn a_plugin_tells_the_schema_of_its_configuration() {
     // What the SDK reads of the configuration besides.
     assert_eq!(schema["properties"]["logLevel"]["type"], json!(["string", "null"]));
 }
+
+#[test]
+fn a_configuration_without_a_schema_does_without() {
+    let output =
+        std::process::Command::new(example("native")).env_clear().arg("--describe").output().unwrap();
+    let description = PluginDescription::decode(&output.stdout).unwrap();
+    assert_eq!(description.config_schema, None);
+    assert_eq!(description.handling(Command::Check), Handling::NoOp, "async handlers are described as well");
+}
