@@ -180,7 +180,7 @@ pub(crate) struct Conformance {
     /// Another one, for what is tested with two containers
     #[arg(long, value_name = "PATH", requires = "netns")]
     pub(crate) second_netns: Option<PathBuf>,
-    /// Give the plugin a path at which nothing is, and skip what needs a kernel [default]
+    /// Give the plugin a path at which nothing is, and skip what needs a kernel (default)
     #[arg(long, conflicts_with = "netns")]
     pub(crate) fake_netns: bool,
     /// Let the plugin delegate to the plugins of the plugin path, not to a scripted one
