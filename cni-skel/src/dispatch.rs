@@ -80,7 +80,10 @@ impl<'p, P: Plugin> Dispatcher<'p, P> {
                 });
                 Reply { stderr: notes, ..Reply::new(answer) }
             }
-            Err(error) => Reply::error(error.with_version(CniVersion::NEWEST)),
+            Err(error) => {
+                let version = version_at_hand(&mut call);
+                Reply::error(error.with_version(version.as_deref().unwrap_or(CniVersion::NEWEST.as_str())))
+            }
         }
     }
 
@@ -104,14 +107,13 @@ impl<'p, P: Plugin> Dispatcher<'p, P> {
         notes: &mut String,
     ) -> Result<Answer, ErrorObject> {
         let attached = match command {
-            Command::Add | Command::Check | Command::Del => {
-                let attached = vars::attached(&call, command)?;
-                let args = <P::Args as crate::args::CniArgs>::parse(vars::args(&call)?).map_err(|error| {
-                    let details = format!("{} is {:?}", env::ARGS, call.var(env::ARGS).unwrap_or_default());
-                    ErrorObject::from(error).with_details(details)
-                })?;
-                Some((attached, args))
-            }
+            Command::Add | Command::Check | Command::Del => match attached::<P>(&call, command) {
+                Ok(attached) => Some(attached),
+                Err(error) => {
+                    *version = version_at_hand(&mut call);
+                    return Err(error);
+                }
+            },
             Command::Gc | Command::Status | Command::Version => None,
         };
 
@@ -241,6 +243,22 @@ pub(crate) fn panic_object(payload: &(dyn Any + Send)) -> ErrorObject {
         .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("no message");
     ErrorObject::new(ErrorCode::INTERNAL, format!("the plugin panicked: {message}"))
+}
+
+/// What the environment says of the attachment, and `CNI_ARGS`.
+fn attached<P: Plugin>(call: &Call, command: Command) -> Result<(vars::Attached, P::Args), ErrorObject> {
+    let attached = vars::attached(call, command)?;
+    let args = <P::Args as crate::args::CniArgs>::parse(vars::args(call)?).map_err(|error| {
+        let details = format!("{} is {:?}", env::ARGS, call.var(env::ARGS).unwrap_or_default());
+        ErrorObject::from(error).with_details(details)
+    })?;
+    Ok((attached, args))
+}
+
+/// The configuration's version for an error that comes before stdin is read. A runtime that writes nothing is not waited for.
+fn version_at_hand(call: &mut Call) -> Option<String> {
+    let declared = declared_version(call.stdin.read_if_ready()).ok()?;
+    Some(declared.unwrap_or_else(|| CniVersion::WHEN_ABSENT.to_string()))
 }
 
 #[cfg(test)]

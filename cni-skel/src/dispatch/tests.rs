@@ -182,6 +182,16 @@ fn the_error_is_in_the_version_of_the_configuration() {
     let outcome = Invocation::check("c1", "/x", "eth0").config(config("1.0.0")).run(&Recorder::default());
     assert!(outcome.assert_error(7).msg.contains("prevResult missing"));
     assert_eq!(outcome.json()["cniVersion"], "1.0.0");
+    // What comes before stdin is read is told in it as well.
+    for call in
+        [add().without_env("CNI_NETNS"), add().env("CNI_COMMAND", "FROB"), add().env("CNI_IFNAME", "a/b")]
+    {
+        let outcome = call.config(config("0.3.1")).run(&Recorder::default());
+        outcome.assert_error(4);
+        assert_eq!(outcome.json()["cniVersion"], "0.3.1");
+    }
+    let outcome = add().env("CNI_COMMAND", "FROB").stdin("").run(&Recorder::default());
+    assert_eq!(outcome.json()["cniVersion"], "1.1.0");
 }
 
 #[test]
