@@ -182,6 +182,8 @@ checks! {
         "DEL succeeds when the network namespace is gone";
     DEL_WITHOUT_PREV_RESULT = "del-without-prev-result", Should, V0_4_0, OPERATIONS_V0_4_0,
         "DEL succeeds without `prevResult`";
+    DEL_UNDOES = "del-undoes", Should, V0_1_0, DEL,
+        "DEL undoes what ADD did, so that another container can have its place";
     DEL_REMOVES_INTERFACE = "del-removes-interface", Should, V0_1_0, DEL,
         "DEL deletes the interface that ADD made";
     DEL_AFTER_DAMAGE = "del-after-damage", Must, V0_1_0, DEL,

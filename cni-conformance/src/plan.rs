@@ -58,7 +58,7 @@ fn check_all(session: &Session<'_>, versions: &[CniVersion], possible: &[CniVers
                 checks::prev_result::run(session, *version);
             }
         } else {
-            session.skip(&ADD_PREV_RESULT, checks::NOT_ADDED);
+            session.skip(&ADD_PREV_RESULT, session.not_added());
         }
     }
     if let Some(newest) = versions.last() {

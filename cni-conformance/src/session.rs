@@ -33,6 +33,8 @@ pub(crate) struct Session<'a> {
     log: RefCell<Vec<Arc<Exchange>>>,
     verdicts: RefCell<BTreeMap<&'static str, Verdict>>,
     containers: Cell<usize>,
+    /// Whether what DEL leaves behind makes the next ADD fail.
+    is_littered: Cell<bool>,
 }
 
 /// What is known of a check so far.
@@ -78,6 +80,7 @@ impl<'a> Session<'a> {
             log: RefCell::default(),
             verdicts: RefCell::default(),
             containers: Cell::new(0),
+            is_littered: Cell::new(false),
         }
     }
 
@@ -282,6 +285,24 @@ impl<'a> Session<'a> {
             .filter(inside)
             .filter_map(|interface| interface["name"].as_str());
         names.map(str::to_owned).collect()
+    }
+
+    /// From now on, an ADD that fails says nothing of itself.
+    pub(crate) fn litter(&self) {
+        self.is_littered.set(true);
+    }
+
+    pub(crate) fn is_littered(&self) -> bool {
+        self.is_littered.get()
+    }
+
+    /// Why what needs an attached container is skipped.
+    pub(crate) fn not_added(&self) -> &'static str {
+        if self.is_littered() {
+            "what DEL leaves behind makes ADD fail: see del-undoes"
+        } else {
+            "ADD fails: see add-succeeds"
+        }
     }
 
     // Verdicts

@@ -2,7 +2,6 @@
 
 use cni_types::{CniVersion, Command};
 
-use super::NOT_ADDED;
 use crate::catalog::{ADD_EXISTS, CHECK_AFTER_DAMAGE, DEL_AFTER_DAMAGE};
 use crate::kernel::Kernel;
 use crate::session::{Attachment, Session};
@@ -25,7 +24,7 @@ pub(crate) fn run(session: &Session<'_>, version: CniVersion) {
         if session.add(version, &mut at).succeeded() {
             look(session, version, kernel, &at);
         } else {
-            skip_all(NOT_ADDED);
+            skip_all(session.not_added());
         }
         session.release(version, &at);
     }

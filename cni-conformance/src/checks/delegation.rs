@@ -6,7 +6,6 @@ use std::sync::Arc;
 use cni_types::{CniVersion, Command, env};
 use serde_json::Value;
 
-use super::NOT_ADDED;
 use super::results::none_of;
 use super::upkeep::gc;
 use crate::catalog::{
@@ -66,7 +65,7 @@ impl Delegation<'_> {
         let calls = self.delegate.take_calls()?;
         let executed = calls.iter().find(|call| call.command == Command::Add.as_str());
         let skipped = match (added.succeeded(), executed) {
-            (false, _) => Some(NOT_ADDED),
+            (false, _) => Some(session.not_added()),
             (true, None) => Some("ADD does not execute the IPAM plugin that the configuration names"),
             (true, Some(executed)) => {
                 self.passed_on(&request, &added, &calls);

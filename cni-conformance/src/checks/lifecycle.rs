@@ -3,10 +3,10 @@
 use cni_types::{CniVersion, Command, env};
 use serde_json::{Map, Value, json};
 
-use super::{NOT_ADDED, results};
+use super::results;
 use crate::catalog::{
-    CHECK_AFTER_ADD, CHECK_LATER_CHANGES, CHECK_SILENT, Check, DEL_AFTER_ADD, DEL_BEFORE_ADD, DEL_NETNS_GONE,
-    DEL_REMOVES_INTERFACE, DEL_TWICE, DEL_WITHOUT_NETNS, DEL_WITHOUT_PREV_RESULT,
+    ADD_SUCCEEDS, CHECK_AFTER_ADD, CHECK_LATER_CHANGES, CHECK_SILENT, Check, DEL_AFTER_ADD, DEL_BEFORE_ADD,
+    DEL_NETNS_GONE, DEL_REMOVES_INTERFACE, DEL_TWICE, DEL_UNDOES, DEL_WITHOUT_NETNS, DEL_WITHOUT_PREV_RESULT,
 };
 use crate::request::Request;
 use crate::session::{Attachment, Session};
@@ -23,10 +23,14 @@ pub(crate) fn run(session: &Session<'_>, version: CniVersion) -> bool {
     session.expect_success(&DEL_BEFORE_ADD, &before_add);
 
     let mut at = session.container(0);
-    let added = session.add(version, &mut at);
-    if !results::judge(session, version, &at, &added) {
+    let is_added = !session.is_littered() && {
+        let added = session.add(version, &mut at);
+        results::judge(session, version, &at, &added)
+    };
+    if !is_added {
         session.release(version, &at);
         for check in [
+            &ADD_SUCCEEDS,
             &CHECK_AFTER_ADD,
             &CHECK_LATER_CHANGES,
             &CHECK_SILENT,
@@ -36,8 +40,9 @@ pub(crate) fn run(session: &Session<'_>, version: CniVersion) -> bool {
             &DEL_WITHOUT_PREV_RESULT,
             &DEL_NETNS_GONE,
             &DEL_REMOVES_INTERFACE,
+            &DEL_UNDOES,
         ] {
-            session.skip(check, NOT_ADDED);
+            session.skip(check, session.not_added());
         }
         return false;
     }
@@ -45,6 +50,9 @@ pub(crate) fn run(session: &Session<'_>, version: CniVersion) -> bool {
         check(session, version, &at);
     }
     delete(session, version, &at);
+    if session.is_littered() {
+        return false;
+    }
     variants(session, version);
     true
 }
@@ -104,6 +112,15 @@ fn delete(session: &Session<'_>, version: CniVersion, at: &Attachment) {
         session.skip(&DEL_REMOVES_INTERFACE, "DEL fails: see del-after-add");
     }
     session.release(version, at);
+    if !deleted.succeeded() {
+        return session.skip(&DEL_UNDOES, "DEL fails: see del-after-add");
+    }
+    let mut next = session.container(0);
+    let added = session.add(version, &mut next);
+    if !session.expect_success(&DEL_UNDOES, &added) {
+        session.litter();
+    }
+    session.release(version, &next);
 }
 
 /// DEL of attached containers with something missing.
@@ -114,7 +131,7 @@ fn variants(session: &Session<'_>, version: CniVersion) {
             let request = session.request(Command::Del, version, Some(&at));
             session.expect_success(check, &session.call(&change(request)));
         } else {
-            session.skip(check, NOT_ADDED);
+            session.skip(check, session.not_added());
         }
         session.release(version, &at);
     };

@@ -13,6 +13,3 @@ pub(crate) mod refusals;
 pub(crate) mod results;
 pub(crate) mod upkeep;
 pub(crate) mod version;
-
-/// Why what needs an attached container is skipped.
-pub(crate) const NOT_ADDED: &str = "ADD fails: see add-succeeds";

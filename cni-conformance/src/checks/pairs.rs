@@ -3,7 +3,6 @@
 use cni_types::{CniVersion, Command};
 use serde_json::Value;
 
-use super::NOT_ADDED;
 use crate::catalog::{ATTACHMENT_KEY, CONCURRENT};
 use crate::session::{Attachment, Session};
 use crate::setup::Kind;
@@ -21,19 +20,13 @@ pub(crate) fn run(session: &Session<'_>, version: CniVersion) {
 }
 
 fn concurrent(session: &Session<'_>, version: CniVersion) {
-    // One after the other first: what fails then is not for want of a lock.
-    let mut alone = [session.container(0), session.container(1)];
-    let added: Vec<_> = alone.iter_mut().map(|at| session.add(version, at)).collect();
-    let works = added.iter().all(|added| added.succeeded());
-    let distinct =
-        works && addresses(&alone[0]).iter().all(|address| !addresses(&alone[1]).contains(address));
-    alone.iter().for_each(|at| session.release(version, at));
-    if !works {
-        session.skip(&CONCURRENT, NOT_ADDED);
-        return;
-    }
-    // A chained plugin finds one interface in each namespace; others make as many as there are containers.
-    let count = if session.kind == Kind::Chained { 2 } else { 4 };
+    // One after the other first: what fails then is not for want of a lock. A chained plugin finds one interface in each
+    // namespace; of the others, some cannot have two containers in the same.
+    let counts = if session.kind == Kind::Chained { &[2][..] } else { &[4, 2] };
+    let Some((count, distinct)) = counts.iter().find_map(|count| one_after_another(session, version, *count))
+    else {
+        return session.skip(&CONCURRENT, "two containers cannot even be attached one after the other");
+    };
     for _ in 0..ROUNDS {
         let mut containers: Vec<_> = (0..count).map(|number| session.container(number)).collect();
         let before = session.links();
@@ -66,6 +59,18 @@ fn concurrent(session: &Session<'_>, version: CniVersion) {
     }
 }
 
+/// Attaches so many containers: how many, if all could be, and whether no two got the same address.
+fn one_after_another(session: &Session<'_>, version: CniVersion, count: usize) -> Option<(usize, bool)> {
+    let mut containers: Vec<_> = (0..count).map(|number| session.container(number)).collect();
+    let works = containers.iter_mut().all(|at| session.add(version, at).succeeded());
+    let mut seen: Vec<String> = containers.iter().flat_map(addresses).collect();
+    containers.iter().for_each(|at| session.release(version, at));
+    let given = seen.len();
+    seen.sort();
+    seen.dedup();
+    works.then_some((count, seen.len() == given))
+}
+
 fn addresses(at: &Attachment) -> Vec<String> {
     at.result.as_ref().and_then(Value::as_object).map(shape::addresses).unwrap_or_default()
 }
@@ -84,7 +89,7 @@ fn same_container(session: &Session<'_>, version: CniVersion) {
     let added = session.add(version, &mut first);
     let check = |at: &Attachment| session.call(&session.request(Command::Check, version, Some(at)));
     if !added.succeeded() {
-        skip(NOT_ADDED);
+        skip(session.not_added());
     } else if session.kind != Kind::Ipam && !session.told_in_container(&first).contains(&first.ifname) {
         skip("the result has no interface of the name that was asked for");
     } else {

@@ -3,7 +3,6 @@
 use cni_types::{CniVersion, Command, env};
 use serde_json::json;
 
-use super::NOT_ADDED;
 use crate::catalog::{
     COMMAND_UNKNOWN, CONFIG_ARGS, CONFIG_NAME, CONFIG_UNKNOWN_KEY, CONFIG_VERSION, Check, ENV_CONTAINER_ID,
     ENV_ERROR_NAMES, ENV_IFNAME, ENV_OPTIONAL, ENV_REQUIRED, STDIN_DECODE,
@@ -36,7 +35,7 @@ impl Refusals<'_> {
         self.versions(possible);
         for check in [&ENV_OPTIONAL, &CONFIG_ARGS, &CONFIG_UNKNOWN_KEY] {
             if !is_added {
-                self.session.skip(check, NOT_ADDED);
+                self.session.skip(check, self.session.not_added());
             }
         }
         if is_added {

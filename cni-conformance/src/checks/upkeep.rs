@@ -4,7 +4,6 @@ use cni_types::config::{VALID_ATTACHMENTS, VALID_ATTACHMENTS_OLD};
 use cni_types::{CniVersion, Command};
 use serde_json::{Value, json};
 
-use super::NOT_ADDED;
 use crate::catalog::{GC_KEEPS_VALID, GC_REMOVES_STALE, GC_SILENT, GC_SUCCEEDS, STATUS_READY};
 use crate::exchange::Exchange;
 use crate::request::Request;
@@ -35,7 +34,7 @@ fn status(session: &Session<'_>, version: CniVersion) {
         session.expect_success(&STATUS_READY, &asked);
     } else {
         session.release(version, &at);
-        session.skip(&STATUS_READY, NOT_ADDED);
+        session.skip(&STATUS_READY, session.not_added());
     }
 }
 
@@ -67,7 +66,7 @@ fn garbage(session: &Session<'_>, version: CniVersion) {
     let added = [session.add(version, &mut kept), session.add(version, &mut stale)];
     let check = |at: &Attachment| session.call(&session.request(Command::Check, version, Some(at)));
     if !added.iter().all(|added| added.succeeded()) {
-        skip(NOT_ADDED);
+        skip(session.not_added());
     } else if !(check(&kept).succeeded() && check(&stale).succeeded()) {
         skip("CHECK fails: see check-after-add");
     } else if !check_tells(session, version, &stale) {
