@@ -53,8 +53,8 @@ pub(crate) struct Attachment {
     pub(crate) netns: PathBuf,
     /// What ADD printed.
     pub(crate) result: Option<Value>,
-    /// The interfaces of the namespace before ADD.
-    pub(crate) before: Links,
+    /// The interfaces of the namespace before ADD; `None` without an ADD, after which nothing is the plugin's.
+    pub(crate) before: Option<Links>,
 }
 
 impl<'a> Session<'a> {
@@ -119,7 +119,7 @@ impl<'a> Session<'a> {
             ifname,
             netns,
             result: None,
-            before: Links::new(),
+            before: None,
         }
     }
 
@@ -238,7 +238,7 @@ impl<'a> Session<'a> {
 
     /// ADD as a runtime makes it; the attachment keeps the result.
     pub(crate) fn add(&self, version: CniVersion, at: &mut Attachment) -> Arc<Exchange> {
-        at.before = self.links();
+        at.before = Some(self.links());
         let exchange = self.call(&self.request(Command::Add, version, Some(at)));
         at.result = exchange.object().map(|object| Value::Object(object.clone()));
         exchange
@@ -265,13 +265,13 @@ impl<'a> Session<'a> {
 
     /// The interfaces in the container that ADD made, as far as the result tells them or they have the name asked for.
     pub(crate) fn made(&self, at: &Attachment) -> Vec<String> {
-        if at.netns != self.netns[0] {
+        let Some(before) = at.before.as_ref().filter(|_| at.netns == self.netns[0]) else {
             return Vec::new();
-        }
+        };
         let links = self.links();
         let mut names = self.told_in_container(at);
         names.push(at.ifname.clone());
-        names.retain(|name| links.contains_key(name) && !at.before.contains_key(name));
+        names.retain(|name| links.contains_key(name) && !before.contains_key(name));
         names
     }
 

@@ -83,7 +83,7 @@ fn break_interface(
     }
     let brought_up = |name: &String| {
         let link = links.get(name).filter(|link| link.is_up)?;
-        at.before.get(name).is_some_and(|before| !before.is_up).then_some(*link)
+        at.before.as_ref()?.get(name).is_some_and(|before| !before.is_up).then_some(*link)
     };
     for name in session.told_in_container(at) {
         if let Some(link) = brought_up(&name) {

@@ -58,7 +58,7 @@ impl Delegation<'_> {
         self.delegate.answer_in(version)?;
         self.delegate.take_calls()?;
         let mut at = session.container(0);
-        at.before = session.links();
+        at.before = Some(session.links());
         let request = session.request(Command::Add, version, Some(&at));
         let added = session.call(&request);
         at.result = added.object().map(|object| Value::Object(object.clone()));
@@ -219,7 +219,7 @@ impl Delegation<'_> {
     fn search_path(&self) {
         let (session, version) = (self.session, self.version);
         let mut at = session.container(0);
-        at.before = session.links();
+        at.before = Some(session.links());
         let request = session.request(Command::Add, version, Some(&at));
         let nowhere = self.delegate.empty_search_path().to_text();
         let added = session.call(&request.set(env::PATH, nowhere));

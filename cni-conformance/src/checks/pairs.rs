@@ -29,7 +29,7 @@ fn concurrent(session: &Session<'_>, version: CniVersion) {
     };
     for _ in 0..ROUNDS {
         let mut containers: Vec<_> = (0..count).map(|number| session.container(number)).collect();
-        let before = session.links();
+        let before = Some(session.links());
         let requests: Vec<_> =
             containers.iter().map(|at| session.request(Command::Add, version, Some(at))).collect();
         let mut seen: Vec<String> = Vec::new();

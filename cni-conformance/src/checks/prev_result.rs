@@ -15,7 +15,7 @@ pub(crate) fn run(session: &Session<'_>, version: CniVersion) {
         return;
     }
     let mut at = session.container(0);
-    at.before = session.links();
+    at.before = Some(session.links());
     let request = session.request(Command::Add, version, Some(&at));
     // A chained plugin has one in its configuration, which fits.
     let request = match session.kind {

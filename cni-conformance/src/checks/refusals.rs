@@ -47,7 +47,7 @@ impl Refusals<'_> {
     /// Makes a call for a container of its own and releases that.
     fn add(&self, change: impl FnOnce(Request) -> Request) -> std::sync::Arc<Exchange> {
         let mut at = self.session.container(0);
-        at.before = self.session.links();
+        at.before = Some(self.session.links());
         let request = self.session.request(Command::Add, self.newest, Some(&at));
         let exchange = self.session.call(&change(request));
         if exchange.succeeded() {

@@ -4,6 +4,7 @@
 mod breaks;
 mod examples;
 mod fixture;
+mod go;
 #[path = "../fixtures/model/mod.rs"]
 mod model;
 mod process;
