@@ -82,8 +82,12 @@ impl Store {
     pub fn find(data_dir: &Path, network: &NetworkName) -> Result<Option<Self>> {
         let dir = data_dir.join(network.as_str());
         match std::fs::metadata(&dir) {
-            Ok(_) => Self::lock(dir).map(Some),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Ok(found) if found.is_dir() => Self::lock(dir).map(Some),
+            // Something else is in the directory's place, which made ADD fail and must not keep DEL from succeeding.
+            Ok(_) => Ok(None),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                Ok(None)
+            }
             Err(error) => Err(Error::io(format!("failed to look for directory {dir:?}"), error)),
         }
     }

@@ -291,6 +291,15 @@ fn a_network_without_directory_has_no_store_and_gets_none_by_looking() {
     assert!(error.starts_with("failed to create directory"), "{error}");
 }
 
+#[test]
+fn c22_del_succeeds_where_a_file_in_the_directorys_place_made_add_fail() {
+    let net = Network::new();
+    fs::write(net.root.path().join("file"), "").unwrap();
+    assert!(Store::find(&net.root.path().join("file"), &name()).unwrap().is_none());
+    fs::write(net.root.path().join("net"), "").unwrap();
+    assert!(Store::find(net.root.path(), &name()).unwrap().is_none());
+}
+
 /// What is done to a network from outside and by this plugin, in any order.
 #[derive(Clone, Copy, Debug)]
 enum Step {
