@@ -24,7 +24,7 @@ pub(crate) fn wrong_indexes(result: &Map<String, Value>) -> Vec<String> {
     let interfaces = list(result, "interfaces").len() as u64;
     let wrong = |(at, ip): (usize, &Value)| {
         let index = ip["interface"].as_u64().filter(|index| *index >= interfaces)?;
-        Some(format!("ips[{at}].interface is {index}, but there are {interfaces} interfaces"))
+        Some(format!("ips[{at}].interface is {index}, and interfaces has no such entry"))
     };
     list(result, "ips").iter().enumerate().filter_map(wrong).collect()
 }

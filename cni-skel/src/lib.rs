@@ -81,6 +81,7 @@
 //!
 //! | feature | default | what it adds |
 //! | --- | --- | --- |
+//! | `conformance` | no | `testing::conformance`: a plugin against the spec in one line of a test; for `[dev-dependencies]` alone |
 //! | `derive` | yes | the derive macros and [`macro@plugin`] |
 //! | `schema` | no | the JSON Schema of the configuration in what [`describe`](describe()) says, for types that implement `JsonSchema`; `cni_skel::schemars` is the crate |
 //! | `tokio` | no | `AsyncPlugin`: handlers as `async fn` |
@@ -168,6 +169,9 @@ mod prose {
     struct FirstPlugin;
     #[doc = include_str!("../../docs/guide/testing.md")]
     struct Testing;
+    #[cfg(feature = "conformance")]
+    #[doc = include_str!("../../docs/guide/conformance.md")]
+    struct Conformance;
     #[doc = include_str!("../../docs/guide/porting.md")]
     struct Porting;
 }

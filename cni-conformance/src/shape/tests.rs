@@ -108,6 +108,6 @@ fn an_index_without_its_interface_is_told() {
     let result = json!({"interfaces": [{"name": "a"}], "ips": [{"interface": 0}, {}, {"interface": 1}]});
     assert_eq!(
         wrong_indexes(result.as_object().unwrap()),
-        ["ips[2].interface is 1, but there are 1 interfaces"]
+        ["ips[2].interface is 1, and interfaces has no such entry"]
     );
 }

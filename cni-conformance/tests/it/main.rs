@@ -8,3 +8,4 @@ mod go;
 #[path = "../fixtures/model/mod.rs"]
 mod model;
 mod process;
+mod report;
