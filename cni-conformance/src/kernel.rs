@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::net::netlink::SocketAddrNetlink;
@@ -51,6 +52,11 @@ impl Kernel {
     ///
     /// The reason why it cannot.
     pub(crate) fn open(netns: &Path) -> Result<Self, String> {
+        if is_own(netns) {
+            return Err(format!(
+                "network namespace {netns:?} is that of the plugin itself, and is left alone"
+            ));
+        }
         let new = Self { netns: netns.to_owned() };
         new.links().map(|_| new).map_err(|error| format!("cannot enter network namespace {netns:?}: {error}"))
     }
@@ -91,6 +97,12 @@ impl Kernel {
             entered.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
     }
+}
+
+/// Whether a path leads to the namespace of this thread, in which plugins run, too.
+fn is_own(netns: &Path) -> bool {
+    let id = |path: &Path| std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
+    id(netns).is_some_and(|found| id(Path::new("/proc/thread-self/ns/net")) == Some(found))
 }
 
 /// A request about one link, or, with index 0, about all.
@@ -179,5 +191,8 @@ mod tests {
     fn a_path_that_is_no_namespace_is_told() {
         let told = Kernel::open(Path::new("/does/not/exist")).unwrap_err();
         assert!(told.starts_with("cannot enter network namespace \"/does/not/exist\": "), "{told}");
+        // Whatever is in the way there is the host's.
+        let told = Kernel::open(Path::new("/proc/thread-self/ns/net")).unwrap_err();
+        assert!(told.ends_with("is that of the plugin itself, and is left alone"), "{told}");
     }
 }

@@ -88,6 +88,8 @@ impl Conformance<'static> {
     /// When the name cannot be a type, or as for [`Conformance::of_exec`].
     pub fn of_program(program: impl Into<PathBuf>, config: Value) -> Result<Self, SetupError> {
         let program = program.into();
+        // A bare name would be looked for along `PATH` when it is started.
+        let program = std::path::absolute(&program).unwrap_or(program);
         let name = program.file_name().unwrap_or_default().to_string_lossy();
         let plugin = PluginType::new(name)
             .map_err(|source| SetupError::Program { program: program.clone(), source })?;
@@ -212,8 +214,8 @@ impl<'a> Conformance<'a> {
 
     /// Runs the checks.
     ///
-    /// The plugin is called some ten to twenty times for each version that it claims, and some fifty times more. Every
-    /// ADD is followed by a DEL, whatever fails.
+    /// The plugin is called some twenty times for each version that it claims, and some hundred times more. Every ADD that
+    /// succeeds is followed by a DEL, whatever fails.
     pub fn run(&self) -> Report {
         crate::plan::run(self)
     }

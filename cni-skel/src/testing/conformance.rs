@@ -41,6 +41,9 @@ pub use cni_conformance::Conformance;
 /// What a handler prints on stdout cannot be seen here, since it is no process; [`run`](crate::run()) keeps it out of the
 /// reply in any case.
 ///
+/// Calls for different containers are made at the same time, on threads: a plugin that cannot be shared by them is made
+/// anew for each call, by [`conformance_of`].
+///
 /// # Panics
 ///
 /// When the configuration is no JSON object.
@@ -50,7 +53,24 @@ pub fn conformance<P: Plugin + Sync>(plugin: &P, config: impl Serialize) -> Conf
     conformance_of(P::NAME, move |call| Dispatcher::new(plugin).respond(call), config)
 }
 
-/// Checks whatever answers calls under a plugin's name, for plugins that do more than a [`Dispatcher`] does.
+/// Checks whatever answers calls under a plugin's name: for plugins that are made anew for each call, or do more than a
+/// [`Dispatcher`] does.
+///
+/// ```no_run
+/// use cni_skel::Dispatcher;
+/// use cni_skel::testing::conformance_of;
+/// # use cni_skel::{AddRequest, AddResult, CniPlugin, DelRequest, Plugin, Result};
+/// # #[derive(Default, CniPlugin)]
+/// # #[cni(name = "nothing")]
+/// # struct Nothing;
+/// # impl Plugin for Nothing {
+/// #     fn add(&self, req: &AddRequest<Self>) -> Result<AddResult> { Ok(req.result()) }
+/// #     fn del(&self, _: &DelRequest<Self>) -> Result<()> { Ok(()) }
+/// # }
+///
+/// let respond = |call| Dispatcher::new(&Nothing::default()).respond(call);
+/// conformance_of("nothing", respond, serde_json::json!({"name": "n"})).assert_passes();
+/// ```
 ///
 /// # Panics
 ///

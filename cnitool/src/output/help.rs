@@ -122,7 +122,7 @@ Examples:
 The configuration must be one with which ADD works. Its version does not count: every version that the plugin
 claims is tested. With a prevResult the plugin is tested as a chained one, and finds the interfaces that stand
 in it in the network namespace. A scripted IPAM plugin stands in for the one of the configuration; --real-ipam
-takes that of the plugin path. Every ADD is followed by a DEL.
+takes that of the plugin path. Every ADD that succeeds is followed by a DEL.
 
 The exit status is 1 if a check fails. The report tells of each what was sent and received, and where the
 clause stands in the spec.";
