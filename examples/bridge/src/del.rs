@@ -79,6 +79,11 @@ fn find(plugin: &Bridge, req: &DelRequest<Bridge>, owner: &Owner, masquerades: b
     let Some(path) = req.netns().map(|netns| netns.path()) else { return Ok(found) };
     let netns = match plugin.kernel.netns(path) {
         Err(error) if error.is_not_found() => return Ok(found),
+        // What an unmounted namespace leaves behind: a plain file, or not even the directory.
+        Err(plugin_support::Error::NotNetns { .. } | plugin_support::Error::NotNsFile { .. }) => {
+            return Ok(found);
+        }
+        Err(error) if error.is_not_a_directory() => return Ok(found),
         opened => opened.with_context(|| format!("failed to open netns {path:?}"))?,
     };
     let netlink = netns.netlink()?;

@@ -28,10 +28,10 @@ impl Portmap {
             let is_valid = |chain: &str| chains.iter().any(|valid| valid == chain);
             match iptables::collect(&*self.tools, family, network, is_valid, &removals) {
                 Ok(found) => ports.push((family, found)),
+                // What is not installed has made nothing, or can no longer be asked.
+                Err(error) if firewall::is_missing(&error) => {}
                 Err(error) if removals.is_empty() => {
-                    if !firewall::is_missing(&error) {
-                        warn(&format!("cannot look for leftover rules: {}", error.to_object().msg));
-                    }
+                    warn(&format!("cannot look for leftover rules: {}", error.to_object().msg));
                 }
                 Err(error) => errors.push(error),
             }
@@ -40,6 +40,7 @@ impl Portmap {
         if !of_nftables.is_empty() {
             match self.by(Backend::Nftables).remove(&FAMILIES, &of_nftables) {
                 Ok(found) => ports.extend(found),
+                Err(error) if firewall::is_missing(&error) => {}
                 Err(error) => errors.push(error),
             }
         }

@@ -237,7 +237,15 @@ impl Portmap {
             others: addresses_in(&record.network, others),
             has_unknown: false,
         };
-        self.by(record.backend).remove(&record.families(), &[removal])
+        match self.by(record.backend).remove(&record.families(), &[removal]) {
+            // A program that is not there cannot remove anything, nor can it ever: that must not keep a container.
+            Err(error) if firewall::is_missing(&error) => {
+                let backend = record.backend;
+                warn(&format!("rules of {backend}, if any, cannot be removed: {}", error.to_object().msg));
+                Ok(Vec::new())
+            }
+            removed => removed,
+        }
     }
 
     /// Removes what there is of a container, by whichever backend.

@@ -115,7 +115,7 @@ impl Store {
     fn records(&self, wanted: impl Fn(&str) -> bool) -> Result<Vec<Record>> {
         let failed = || format!("failed to list directory {:?}", self.dir);
         let entries = match fs::read_dir(&self.dir) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) if is_nothing(&error) => return Ok(Vec::new()),
             entries => entries.with_context(failed)?,
         };
         let mut records = Vec::new();
@@ -153,9 +153,15 @@ fn file_prefix(container_id: &str) -> String {
 fn read(path: &Path) -> Result<Found> {
     match fs::read(path) {
         Ok(json) => Ok(serde_json::from_slice(&json).map_or(Found::Damaged, Found::Record)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Found::Nothing),
+        Err(error) if is_nothing(&error) => Ok(Found::Nothing),
         Err(error) => Err(Error::from(error).context(format!("failed to read {path:?}"))),
     }
+}
+
+/// Whether there cannot be a record: something else may be in the directory's place, which made ADD fail, and must not
+/// keep DEL from succeeding.
+fn is_nothing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// A backend by the name that configurations have for it.

@@ -192,6 +192,37 @@ fn c22_del_where_no_firewall_is_installed_succeeds() {
 }
 
 #[test]
+fn c22_del_where_the_tool_of_add_is_not_installed_succeeds() {
+    let mut host = Host::new();
+    let config = host.config_with(json!({"backend": "nftables"}));
+    let add = host.add("cid1").config(&config).prev_result(prev_result()).capability("portMappings", tcp());
+    host.call(ScriptedTools::new().missing("nft").missing("nft"), add).assert_error(999);
+    assert_eq!(host.records(), [""; 0], "an ADD that made nothing leaves nothing");
+    // The tool went after an ADD, or the ADD was killed: the container must still go.
+    let record = r#"{"network":"br","containerID":"cid1","ifname":"eth0","backend":"nftables","addresses":["10.2.0.2"]}"#;
+    let of_gc = ScriptedTools::new().missing("iptables-save").missing("ip6tables-save").missing("nft");
+    for (call, tools) in [
+        (host.del("cid1").config(&config), ScriptedTools::new().missing("nft")),
+        (Invocation::gc([]).config(&config), of_gc),
+    ] {
+        std::fs::write(host.dir.path().join("cid1:eth0.json"), record).unwrap();
+        host.call(tools, call).assert_success();
+        assert_eq!(host.records(), [""; 0]);
+    }
+}
+
+#[test]
+fn c22_del_where_no_record_can_be_succeeds() {
+    let mut host = Host::new();
+    let file = host.dir.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    for dir in [file.clone(), file.join("below")] {
+        let config = host.config_with(json!({"dataDir": dir}));
+        host.call(ScriptedTools::new(), host.del("cid1").config(&config)).assert_success();
+    }
+}
+
+#[test]
 fn c22_del_where_no_firewall_works_says_so() {
     let mut host = Host::new();
     let tools = ScriptedTools::new()

@@ -72,7 +72,10 @@ pub fn remove(path: impl AsRef<Path>) -> Result<bool> {
     let path = path.as_ref();
     match std::fs::remove_file(path).and_then(|()| File::open(directory_of(path))?.sync_all()) {
         Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        // With something else in the directory's place, there is no such file either.
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Ok(false)
+        }
         Err(source) => Err(Error::io(format!("failed to remove {path:?}"), source)),
     }
 }

@@ -122,6 +122,11 @@ impl Error {
         )
     }
 
+    /// Whether a path leads through something that is no directory, so that nothing can be there.
+    pub fn is_not_a_directory(&self) -> bool {
+        self.errno().is_some_and(|errno| errno.0 == RawErrno::NOTDIR)
+    }
+
     /// Whether the link, address, route or file to be made exists already.
     pub fn is_exists(&self) -> bool {
         self.errno().is_some_and(|errno| errno.0 == RawErrno::EXIST)

@@ -206,7 +206,11 @@ pub(crate) fn collect(dir: &Path, network: &str, valid: &[Attachment]) -> Result
 /// Whether there cannot be a file: something else may be in the directory's place, which made ADD fail, and must not keep
 /// DEL from succeeding.
 fn is_nothing(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+    // A name that is too long for a file was too long for ADD.
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidFilename
+    )
 }
 
 fn file_name(container_id: &str, ifname: &str) -> String {

@@ -171,7 +171,7 @@ impl Tuning {
         match self.kernel.netns(path) {
             Ok(netns) => Ok(Some(netns)),
             Err(NotNetns { .. } | NotNsFile { .. }) => Ok(None),
-            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) if error.is_not_found() || error.is_not_a_directory() => Ok(None),
             Err(error) => Err(error.into()),
         }
     }

@@ -84,3 +84,17 @@ fn the_nodes_own_namespace_is_refused() {
     assert_eq!(answer.stdout["code"], 8);
     assert_eq!(node.links(), ["lo"]);
 }
+
+#[test]
+fn c22_a_file_in_the_place_of_the_namespace_does_not_keep_a_container() {
+    let (Some(node), Some(a)) = (Node::new(), TestNetns::new()) else { return };
+    let config = json!({"cniVersion": "1.0.0", "name": "n1", "type": "bridge", "ipam": {}});
+    node.call(&ours(), "ADD", "a", a.path(), &config).result();
+    // What is left of a mounted namespace once it is unmounted.
+    let left = tempfile::NamedTempFile::new().unwrap();
+    for path in [left.path().to_owned(), left.path().join("below")] {
+        let answer = node.call(&ours(), "DEL", "a", &path, &config);
+        assert!(answer.success, "{answer:?}");
+    }
+    assert_eq!(node.links(), ["lo", "cni0"], "the pair is found without the namespace");
+}
