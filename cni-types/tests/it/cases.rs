@@ -190,3 +190,15 @@ fn c102_the_code_tells_what_to_do_without_a_look_at_the_text() {
         assert!(read(&format!(r#"{{"code":{code},"msg":""}}"#)).is_not_available());
     }
 }
+
+#[test]
+fn c57_which_end_an_interface_is_tells_its_sandbox() {
+    // Addresses alone: there is no interface to find, on either side.
+    let ips_only = r#"{"cniVersion":"1.0.0","ips":[{"address":"10.14.199.37/32"}]}"#;
+    let result = VersionedResult::decode(ips_only.as_bytes()).unwrap().into_add_result();
+    assert_eq!((result.container_interface("eth0"), result.host_interfaces().count()), (None, 0));
+    // A host's end that claims a sandbox is no host's end.
+    let mislabelled = r#"{"cniVersion":"1.0.0","interfaces":[{"name":"veth1","sandbox":"eth0"},{"name":"eth0","sandbox":"/run/netns/x"}]}"#;
+    let result = VersionedResult::decode(mislabelled.as_bytes()).unwrap().into_add_result();
+    assert_eq!((result.container_interface("eth0"), result.host_interfaces().count()), (Some(1), 0));
+}
