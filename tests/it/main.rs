@@ -5,4 +5,5 @@ mod house;
 mod interop;
 mod private_host;
 mod runtimes;
+mod side_by_side;
 mod vectors;

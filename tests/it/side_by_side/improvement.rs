@@ -1,0 +1,103 @@
+//! The list of what is better here than in Go's plugins, `improvements.json`: where it shows, how, and why.
+
+use std::collections::BTreeMap;
+
+use cni_tests::vectors::glob;
+use serde::Deserialize;
+
+use super::compare::Difference;
+
+const LIST: &str = include_str!("improvements.json");
+
+/// What stands for all plugins in the list's keys, which otherwise name some of them.
+const EVERY: &str = "every plugin";
+
+/// One improvement. It explains the lines of a step that fit its patterns, if it is one of its steps and each pattern
+/// fits a line.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Improvement {
+    /// Patterns of the names of cases; every one must be needed.
+    cases: Vec<String>,
+    /// A pattern of the steps: the number, the command, the container.
+    #[serde(default = "any")]
+    step: String,
+    /// Patterns of the lines that only Go's has.
+    #[serde(default)]
+    go: Vec<String>,
+    /// Patterns of the lines that only ours has.
+    #[serde(default)]
+    ours: Vec<String>,
+    why: String,
+}
+
+fn any() -> String {
+    "*".to_owned()
+}
+
+/// The improvements of one plugin, and which of them have shown.
+#[derive(Debug)]
+pub(super) struct Improvements {
+    list: Vec<Improvement>,
+    /// Of each improvement, which patterns of cases were needed.
+    used: Vec<Vec<bool>>,
+}
+
+impl Improvements {
+    pub(super) fn of(plugin: &str) -> Self {
+        let lists: BTreeMap<String, Vec<Improvement>> = serde_json::from_str(LIST).unwrap();
+        let is_for_it = |plugins: &str| plugins == EVERY || plugins.split(", ").any(|named| named == plugin);
+        let list: Vec<_> =
+            lists.into_iter().filter(|(plugins, _)| is_for_it(plugins)).flat_map(|(_, list)| list).collect();
+        let used = list.iter().map(|improvement| vec![false; improvement.cases.len()]).collect();
+        Self { list, used }
+    }
+
+    /// What no improvement explains of a difference.
+    pub(super) fn explain(&mut self, case: &str, mut difference: Difference) -> Option<Difference> {
+        for (improvement, used) in self.list.iter().zip(&mut self.used) {
+            let named: Vec<usize> = improvement.of_case(case).collect();
+            if !named.is_empty() && improvement.explains(&mut difference) {
+                named.into_iter().for_each(|at| used[at] = true);
+            }
+        }
+        let is_explained = difference.go.is_empty() && difference.ours.is_empty();
+        (!is_explained).then_some(difference)
+    }
+
+    /// What does not show, or not any more.
+    pub(super) fn unused(&self) -> Vec<String> {
+        let listed = self.list.iter().zip(&self.used);
+        let unused = listed.flat_map(|(improvement, used)| {
+            let cases = improvement.cases.iter().zip(used).filter(|(_, used)| !**used);
+            cases.map(|(case, _)| {
+                format!("{case}: nothing differs: {} {:?}", improvement.step, improvement.why)
+            })
+        });
+        unused.collect()
+    }
+}
+
+impl Improvement {
+    fn of_case(&self, case: &str) -> impl Iterator<Item = usize> {
+        (0..self.cases.len()).filter(move |at| glob::matches(&self.cases[*at], case))
+    }
+
+    /// Takes the lines out that fit, if all patterns do.
+    fn explains(&self, difference: &mut Difference) -> bool {
+        let fits = |patterns: &[String], lines: &[String]| {
+            patterns.iter().all(|pattern| lines.iter().any(|line| glob::matches(pattern, line)))
+        };
+        let explains = glob::matches(&self.step, &difference.label)
+            && fits(&self.go, &difference.go)
+            && fits(&self.ours, &difference.ours);
+        if explains {
+            let stays = |patterns: &[String], line: &str| {
+                !patterns.iter().any(|pattern| glob::matches(pattern, line))
+            };
+            difference.go.retain(|line| stays(&self.go, line));
+            difference.ours.retain(|line| stays(&self.ours, line));
+        }
+        explains
+    }
+}
