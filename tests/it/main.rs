@@ -5,6 +5,5 @@ mod house;
 mod interop;
 mod private_host;
 mod runtimes;
-#[cfg(feature = "side-by-side")]
 mod side_by_side;
 mod vectors;

@@ -163,6 +163,13 @@ impl PrivateHost {
         std::fs::write(path, format!("{conflist:#}")).expect("the configuration can be written");
     }
 
+    /// The path by which the test itself sees what is at `path` inside the host.
+    #[must_use]
+    pub fn from_outside(&self, path: &str) -> PathBuf {
+        let root = format!("/proc/{}/root", self.0.anchor.id());
+        Path::new(&root).join(path.trim_start_matches('/'))
+    }
+
     /// Runs `words` in the host.
     ///
     /// # Panics

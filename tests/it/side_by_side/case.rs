@@ -11,9 +11,21 @@ pub(super) struct Suite {
     pub(super) stage: &'static str,
     /// The result that a plugin before it in the chain would give, if it has to have one.
     pub(super) prev_result: Option<Value>,
-    /// Whether it touches links, addresses, routes, rules or settings of the kernel, and not files alone.
-    pub(super) kernel: bool,
+    pub(super) scope: Scope,
     pub(super) cases: Vec<Case>,
+}
+
+/// What a plugin may change beside files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// Nothing.
+    Files,
+    /// The host's links, addresses, routes, settings and rules.
+    Host,
+    /// The containers' links, addresses, routes and settings.
+    Containers,
+    /// Those of both.
+    Both,
 }
 
 /// Calls with one configuration.
@@ -40,9 +52,9 @@ pub(super) struct Call {
     pub(super) before: Option<&'static str>,
 }
 
-/// A case with the usual life of a container: ADD, CHECK, DEL, and DEL once more.
+/// A case with the usual life of a container: ADD, CHECK, DEL.
 pub(super) fn case(name: &str, config: Value) -> Case {
-    let calls = vec![add("c1"), check("c1"), del("c1"), del("c1")];
+    let calls = vec![add("c1"), check("c1"), del("c1")];
     Case { name: name.to_owned(), config, calls }
 }
 
@@ -50,6 +62,12 @@ impl Case {
     /// The same with other calls.
     pub(super) fn calls(mut self, calls: impl Into<Vec<Call>>) -> Self {
         self.calls = calls.into();
+        self
+    }
+
+    /// The same with another DEL at the end.
+    pub(super) fn del_twice(mut self) -> Self {
+        self.calls.push(del("c1"));
         self
     }
 

@@ -101,3 +101,40 @@ impl Improvement {
         explains
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn difference(go: &[&str], ours: &[&str]) -> Difference {
+        let lines = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect();
+        Difference { label: "1 ADD c1".to_owned(), go: lines(go), ours: lines(ours) }
+    }
+
+    fn listed(json: &str) -> Improvements {
+        let list: Vec<Improvement> = serde_json::from_str(json).unwrap();
+        let used = list.iter().map(|improvement| vec![false; improvement.cases.len()]).collect();
+        Improvements { list, used }
+    }
+
+    #[test]
+    fn what_is_not_listed_is_left() {
+        let mut list = listed(r#"[{"cases": ["a"], "go": ["x = *"], "ours": ["x = 1"], "why": "w"}]"#);
+        assert!(list.explain("a", difference(&["x = 0"], &["x = 1"])).is_none());
+        let left = list.explain("a", difference(&["x = 0", "y = 0"], &["x = 1"])).unwrap();
+        assert_eq!((left.go, left.ours), (vec!["y = 0".to_owned()], vec![]));
+        // Another case, another step, another form.
+        assert!(list.explain("b", difference(&["x = 0"], &["x = 1"])).is_some());
+        let del = Difference { label: "2 DEL c1".to_owned(), ..difference(&["x = 0"], &["x = 1"]) };
+        let mut adds = listed(r#"[{"cases": ["a"], "step": "* ADD *", "go": ["x = *"], "why": "w"}]"#);
+        assert!(adds.explain("a", del).is_some());
+        assert_eq!(list.explain("a", difference(&["x = 0"], &["x = 2"])).unwrap().go, ["x = 0"]);
+    }
+
+    #[test]
+    fn what_does_not_show_any_more_is_told() {
+        let mut list = listed(r#"[{"cases": ["a", "b*"], "ours": ["x = 1"], "why": "w"}]"#);
+        list.explain("b2", difference(&[], &["x = 1"]));
+        assert_eq!(list.unused(), [r#"a: nothing differs: * "w""#]);
+    }
+}

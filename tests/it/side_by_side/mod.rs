@@ -9,6 +9,9 @@ mod snapshot;
 mod text;
 mod world;
 
+use std::panic::resume_unwind;
+use std::thread;
+
 use case::{Case, Suite};
 use compare::Difference;
 use improvement::Improvements;
@@ -61,7 +64,13 @@ fn compare(suite: &Suite) {
 
 /// How the two differ, call by call; `None` where the test is skipped.
 fn differences(suite: &Suite, case: &Case) -> Option<Vec<Difference>> {
-    let [gos, ours] = [World::of_gos(suite)?, World::of_ours(suite)?].map(|world| world.run(case));
+    let (gos, ours) = (World::of_gos(suite)?, World::of_ours(suite)?);
+    // At once: both wait for the kernel most of the time.
+    let (gos, ours) = thread::scope(|scope| {
+        let gos = scope.spawn(|| gos.run(case));
+        let ours = ours.run(case);
+        (gos.join().unwrap_or_else(|panic| resume_unwind(panic)), ours)
+    });
     assert_eq!(gos.len(), ours.len());
     Some(gos.into_iter().zip(ours).filter_map(|(go, our)| Difference::between(go, our)).collect())
 }

@@ -1,13 +1,20 @@
 //! What a host and its containers have, as lines: links, addresses, routes, settings, rules, files.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 
 use cni_tests::private_host::PrivateHost;
 use serde_json::Value;
 
 use super::text;
 
-const SCRIPT: &str = include_str!("snapshot.sh");
+/// Looks at the kernel.
+const KERNEL: &str = include_str!("kernel.sh");
+
+/// Where plugins keep files.
+const DIRS: [&str; 2] = ["/run/cni", "/var/lib/cni"];
 
 /// What there is at one time.
 #[derive(Debug, Default)]
@@ -18,18 +25,39 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    pub(super) fn take(host: &PrivateHost, kernel: bool) -> Self {
-        let what = if kernel { "kernel" } else { "files" };
-        let text = host.run(["bash", "-c", SCRIPT, "snapshot", what]).stdout;
+    /// What files there are, and what the kernel has in `places`, which are `host` and names of namespaces.
+    pub(super) fn take(host: &PrivateHost, places: &[&str]) -> Self {
         let mut snapshot = Self::default();
-        let mut section = ("", "");
-        for line in text.lines().filter(|line| !line.is_empty()) {
-            match line.strip_prefix("## ") {
-                Some(header) => section = header.split_once(' ').unwrap(),
-                None => snapshot.read(section, line),
+        for dir in DIRS {
+            snapshot.file(host, Path::new(dir));
+        }
+        if !places.is_empty() {
+            let text = host.run(["bash", "-c", KERNEL, "kernel"].iter().chain(places)).stdout;
+            let mut section = ("", "");
+            for line in text.lines().filter(|line| !line.is_empty()) {
+                match line.strip_prefix("## ") {
+                    Some(header) => section = header.split_once(' ').unwrap(),
+                    None => snapshot.read(section, line),
+                }
             }
         }
         snapshot
+    }
+
+    /// A file or a directory, if it is there, and what is in it.
+    fn file(&mut self, host: &PrivateHost, path: &Path) {
+        let outside = host.from_outside(path.to_str().unwrap());
+        let Ok(metadata) = fs::symlink_metadata(&outside) else { return };
+        self.lines.push(format!("host: mode of {}: {:04o}", path.display(), metadata.mode() & 0o7777));
+        if metadata.is_dir() {
+            for entry in fs::read_dir(outside).unwrap() {
+                self.file(host, &path.join(entry.unwrap().file_name()));
+            }
+        } else {
+            let content = fs::read(outside).unwrap();
+            let content = String::from_utf8_lossy(&content);
+            self.lines.push(format!("host: file {}: {content:?}", path.display()));
+        }
     }
 
     fn read(&mut self, (kind, place): (&str, &str), line: &str) {
@@ -37,18 +65,8 @@ impl Snapshot {
             "links" => {
                 for link in serde_json::from_str::<Vec<Value>>(line).unwrap() {
                     self.link(place, &link);
-                }
-            }
-            "addresses" => {
-                for link in serde_json::from_str::<Vec<Value>>(line).unwrap() {
                     self.addresses(place, &link);
                 }
-            }
-            "files" => {
-                let mut words = line.splitn(3, ' ');
-                let (mode, path) = (words.next().unwrap(), words.next().unwrap());
-                self.lines.push(format!("{place}: mode of {path}: {mode}"));
-                self.lines.extend(words.next().map(|content| format!("{place}: file {path}: {content}")));
             }
             "iptables" | "ip6tables" if !is_rule(line) => {}
             "settings" if USUAL_SETTINGS.iter().any(|usual| line.ends_with(usual)) => {}

@@ -1,15 +1,27 @@
 //! A private host with one set of plugins, on which the calls of a case are made.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cni_tests::bins::Plugin::{self, Go, Ours};
 use cni_tests::private_host::{PrivateHost, Ran};
 use serde_json::{Value, json};
 
-use super::case::{Call, Case, Suite};
+use super::case::{Call, Case, Scope, Suite};
 use super::compare::{Failure, Step};
 use super::snapshot::Snapshot;
 use super::text::{is_random_mac, settled};
+
+/// What scripts may call.
+const PRELUDE: &str = "
+# Removes a network namespace; the kernel takes its links away in the background.
+remove_netns() {
+    ip netns del $1
+    for try in {1..200}; do
+        [[ $(ip -br link show type veth) ]] || return 0
+        sleep 0.05
+    done
+}
+";
 
 /// A private host with one set of plugins.
 pub(super) struct World<'a> {
@@ -33,7 +45,7 @@ impl<'a> World<'a> {
     /// `None` where the test is skipped.
     fn of(suite: &'a Suite, kind: fn(&'static str) -> Plugin) -> Option<Self> {
         let plugins: Vec<_> = [suite.plugin].iter().chain(suite.delegates).map(|name| kind(name)).collect();
-        let host = PrivateHost::start(&["find", "iptables-save", "ip6tables-save", "nft"], &plugins)?;
+        let host = PrivateHost::start(&["awk"], &plugins)?;
         host.run(["bash", "-ec", suite.stage]);
         Some(Self { host, suite, results: BTreeMap::new(), macs: Vec::new() })
     }
@@ -48,10 +60,11 @@ impl<'a> World<'a> {
 
     fn call(&mut self, label: String, case: &Case, call: &Call) -> Step {
         if let Some(script) = call.before {
-            self.host.command(["bash", "-ec", script]).env("N1", "/var/lib/cni/networks/n1").run();
+            let script = [PRELUDE, script].concat();
+            self.host.command(["bash", "-ec", &script]).env("N1", "/var/lib/cni/networks/n1").run();
         }
         let ran = self.plugin(case, call);
-        let snapshot = Snapshot::take(&self.host, self.suite.kernel);
+        let snapshot = Snapshot::take(&self.host, &self.places(case));
         for ((place, name), mac) in &snapshot.macs {
             if place != "host" && is_random_mac(mac) {
                 self.macs.push((mac.clone(), format!("<mac of {place} {name}>")));
@@ -77,6 +90,14 @@ impl<'a> World<'a> {
         }
         step.lines.sort_unstable();
         step
+    }
+
+    /// Where the plugin may have changed something.
+    fn places(&self, case: &Case) -> Vec<&'static str> {
+        let host = matches!(self.suite.scope, Scope::Host | Scope::Both).then_some("host");
+        let containers = matches!(self.suite.scope, Scope::Containers | Scope::Both);
+        let ids: BTreeSet<_> = case.calls.iter().map(|call| call.id).filter(|_| containers).collect();
+        host.into_iter().chain(ids).collect()
     }
 
     fn failure(&self, error: &Value, lines: &mut Vec<String>) -> Failure {

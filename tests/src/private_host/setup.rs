@@ -1,7 +1,6 @@
 //! What a private host looks like before a test uses it: its mounts, directories and root file system, and the
 //! control groups that outlive its namespaces.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -15,32 +14,42 @@ const PRIVATE_DIRS: [&str; 4] = ["/run", "/dev/shm", "/opt", "/var/lib"];
 /// The commands in a container.
 const APPLETS: [&str; 9] = ["cat", "echo", "hostname", "ip", "nc", "ping", "ping6", "sh", "sleep"];
 
-/// What gives the host directories of its own; its arguments are that of plugins, that of configurations, and
-/// [`PRIVATE_DIRS`].
+/// What gives the host directories of its own, in few programs, as hundreds of hosts are set up. Its argument is the
+/// host's directory.
 const SET_UP: &str = r#"
 set -e
 ip link set lo up
-plugins=$1 configurations=$2
-shift 2
-for dir; do mount -t tmpfs tmpfs "$dir"; done
-# /etc is needed as it is (users, alternatives), but nothing may write to it.
-mkdir -p /run/etc/upper /run/etc/work
-mount -t overlay overlay -o lowerdir=/etc,upperdir=/run/etc/upper,workdir=/run/etc/work /etc
-mkdir -p /etc/cni/net.d /opt/cni/bin /var/lib/cni
-mount --bind "$plugins" /opt/cni/bin
-mount --bind "$configurations" /etc/cni/net.d
+mount --all --fstab "$1/first.fstab"
+mkdir -p /run/etc/upper /run/etc/work /opt/cni/bin /var/lib/cni
+mount --all --fstab "$1/second.fstab"
 "#;
 
 impl PrivateHost {
     pub(super) fn set_up(&self) {
-        let own = [self.plugin_dir(), self.conf_dir()];
-        for dir in own.iter().chain([&self.home()]) {
+        for dir in [self.plugin_dir(), self.conf_dir(), self.home()] {
             fs::create_dir(dir).expect("the host's directory is new");
         }
-        // In one go: a program in the host costs several of the machine's.
-        let script = ["bash", "-c", SET_UP, "set-up"].map(OsStr::new);
-        let dirs = own.iter().map(|dir| dir.as_os_str()).chain(PRIVATE_DIRS.map(OsStr::new));
-        self.run(script.into_iter().chain(dirs));
+        // By a name of their own: `mount` passes over what seems to be mounted already.
+        let first = PRIVATE_DIRS.map(|dir| format!("{} {dir} tmpfs defaults 0 0\n", self.id())).concat();
+        let second = format!(
+            // `/etc` is needed as it is (users, alternatives), but nothing may write to it.
+            "{} /etc overlay lowerdir=/etc,upperdir=/run/etc/upper,workdir=/run/etc/work 0 0\n\
+             {} /opt/cni/bin none bind 0 0\n\
+             {} /etc/cni/net.d none bind,X-mount.mkdir 0 0\n",
+            self.id(),
+            self.plugin_dir().display(),
+            self.conf_dir().display(),
+        );
+        for (name, mounts) in [("first.fstab", first), ("second.fstab", second)] {
+            fs::write(self.dir().join(name), mounts).expect("the host's directory can be written");
+        }
+        self.run([
+            "bash".as_ref(),
+            "-c".as_ref(),
+            SET_UP.as_ref(),
+            "set-up".as_ref(),
+            self.dir().as_os_str(),
+        ]);
     }
 
     pub(super) fn home(&self) -> PathBuf {

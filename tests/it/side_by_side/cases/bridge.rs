@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::case::{Case, Suite, add, case, check, del};
+use super::super::case::{Case, Scope, Suite, add, case, check, del};
 use super::protocol;
 
 pub(in super::super) fn suite() -> Suite {
@@ -14,7 +14,7 @@ pub(in super::super) fn suite() -> Suite {
         delegates: &["host-local", "static"],
         stage: "for name in c1 c2; do ip netns add $name; done",
         prev_result: None,
-        kernel: true,
+        scope: Scope::Both,
         cases,
     }
 }
@@ -37,7 +37,7 @@ fn dual_stack(keys: Value) -> Value {
 fn links() -> Vec<Case> {
     let l2 = |keys: Value| with(json!({"bridge": "br0"}), keys);
     vec![
-        case("links/alone", l2(json!({}))),
+        case("links/alone", l2(json!({}))).del_twice(),
         case("links/empty-ipam", l2(json!({"ipam": {}}))),
         case("links/default-name", json!({})).calls([add("c1"), del("c1")]),
         case("links/two-containers", l2(json!({}))).calls([add("c1"), add("c2"), del("c1"), del("c2")]),
@@ -168,7 +168,7 @@ fn addresses() -> Vec<Case> {
 
 fn rules() -> Vec<Case> {
     vec![
-        case("rules/masquerade", with_addresses(json!({"isGateway": true, "ipMasq": true}))),
+        case("rules/masquerade", with_addresses(json!({"isGateway": true, "ipMasq": true}))).del_twice(),
         case("rules/masquerade-of-two-families", dual_stack(json!({"isGateway": true, "ipMasq": true}))),
         case(
             "rules/masquerade-of-two-containers",
@@ -206,12 +206,12 @@ fn dead() -> Vec<Case> {
     vec![
         case("dead/no-netns", config()).calls([
             add("c1"),
-            del("c1").without("CNI_NETNS").before("ip netns del c1"),
+            del("c1").without("CNI_NETNS").before("remove_netns c1"),
             del("c1"),
         ]),
         case("dead/netns-is-gone", config()).calls([
             add("c1"),
-            del("c1").before("ip netns del c1"),
+            del("c1").before("remove_netns c1"),
             del("c1"),
         ]),
         case("dead/link-is-gone", config()).calls([

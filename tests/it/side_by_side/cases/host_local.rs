@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::super::case::{Call, Case, Suite, add, case, check, del};
+use super::super::case::{Call, Case, Scope, Suite, add, case, check, del};
 use super::protocol;
 
 pub(in super::super) fn suite() -> Suite {
     let usual = subnet("10.1.0.0/24");
     let cases = [protocol::cases(&usual), ranges(), requests(), results(), files(), refused()].concat();
-    Suite { plugin: "host-local", delegates: &[], stage: "", prev_result: None, kernel: false, cases }
+    Suite { plugin: "host-local", delegates: &[], stage: "", prev_result: None, scope: Scope::Files, cases }
 }
 
 fn ipam(keys: Value) -> Value {
@@ -28,7 +28,7 @@ fn ranges() -> Vec<Case> {
         ipam(range)
     };
     vec![
-        case("ranges/one", subnet("10.1.0.0/24")),
+        case("ranges/one", subnet("10.1.0.0/24")).del_twice(),
         case(
             "ranges/bounds",
             range(json!({"rangeStart": "10.1.0.10", "rangeEnd": "10.1.0.20", "gateway": "10.1.0.254"})),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::case::{Call, Case, Suite, add, check as check_of_both, del};
+use super::super::case::{Call, Case, Scope, Suite, add, check as check_of_both, del};
 use super::protocol;
 
 /// Two containers on a bridge.
@@ -28,7 +28,7 @@ done
 
 /// The usual life of a container, with a CHECK that Go's can do.
 fn case(name: &str, config: Value) -> Case {
-    super::super::case::case(name, config).calls([add("c1"), check("c1"), del("c1"), del("c1")])
+    super::super::case::case(name, config).calls([add("c1"), check("c1"), del("c1")])
 }
 
 pub(in super::super) fn suite() -> Suite {
@@ -39,7 +39,7 @@ pub(in super::super) fn suite() -> Suite {
         delegates: &[],
         stage: STAGE,
         prev_result: Some(result(&["10.2.0.11/24"])),
-        kernel: true,
+        scope: Scope::Host,
         cases,
     }
 }
@@ -97,7 +97,7 @@ fn mappings() -> Vec<Case> {
         |ip: &str| json!([{"hostPort": 8080, "containerPort": 80, "protocol": "tcp", "hostIP": ip}]);
     let many: Vec<_> = (1..=40).map(|number| tcp(9000 + number, number)).collect();
     vec![
-        of("tcp", json!([tcp(8080, 80)])),
+        of("tcp", json!([tcp(8080, 80)])).del_twice(),
         of("udp", json!([{"hostPort": 5353, "containerPort": 53, "protocol": "udp"}])),
         of("sctp", json!([{"hostPort": 5000, "containerPort": 50, "protocol": "sctp"}])),
         of(

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::super::case::{Case, Suite, add, case, check, del};
+use super::super::case::{Case, Scope, Suite, add, case, check, del};
 use super::protocol;
 
 pub(in super::super) fn suite() -> Suite {
     let usual = addresses(&["10.1.0.5/24"]);
     let cases = [protocol::cases(&usual), given(), refused(), checked()].concat();
-    Suite { plugin: "static", delegates: &[], stage: "", prev_result: None, kernel: false, cases }
+    Suite { plugin: "static", delegates: &[], stage: "", prev_result: None, scope: Scope::Files, cases }
 }
 
 fn ipam(keys: Value) -> Value {
@@ -35,7 +35,7 @@ fn given() -> Vec<Case> {
     };
     let mut cases: Vec<_> = ["0.1.0", "0.2.0", "0.3.1", "0.4.0"].map(in_version).into();
     cases.extend([
-        case("given/one", usual()),
+        case("given/one", usual()).del_twice(),
         case("given/with-gateway", ipam(json!({"addresses": [{"address": "10.1.0.5/24", "gateway": "10.1.0.254"}]}))),
         case("given/two-families", addresses(&["10.1.0.5/24", "fd00:1::5/64"])),
         case("given/two-of-a-family", addresses(&["10.1.0.5/24", "10.2.0.5/24"])),

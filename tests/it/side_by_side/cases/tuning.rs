@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::case::{Case, Suite, add, case, check, del};
+use super::super::case::{Case, Scope, Suite, add, case, check, del};
 use super::protocol;
 
 /// A container whose interface another plugin has made.
@@ -28,7 +28,7 @@ pub(in super::super) fn suite() -> Suite {
         delegates: &[],
         stage: STAGE,
         prev_result: Some(prev_result),
-        kernel: true,
+        scope: Scope::Containers,
         cases,
     }
 }
@@ -66,7 +66,7 @@ fn links() -> Vec<Case> {
     vec![
         case("links/mac", json!({"mac": "02:00:00:00:00:0a"})),
         case("links/mac-in-upper-case", json!({"mac": "02:00:00:00:00:0A"})),
-        case("links/mtu", json!({"mtu": 1400})),
+        case("links/mtu", json!({"mtu": 1400})).del_twice(),
         case("links/promisc", json!({"promisc": true})),
         case("links/allmulti", json!({"allmulti": true})),
         case("links/allmulti-off", json!({"allmulti": false})),
@@ -120,7 +120,7 @@ fn files() -> Vec<Case> {
         case("files/del-without-netns", json!({"mtu": 1400}))
             .calls([add("c1"), del("c1").without("CNI_NETNS")]),
         case("files/netns-is-gone", json!({"mtu": 1400}))
-            .calls([add("c1"), del("c1").before("ip netns del c1")]),
+            .calls([add("c1"), del("c1").before("remove_netns c1")]),
         case("files/interface-is-gone", json!({"mtu": 1400}))
             .calls([add("c1"), del("c1").before("ip -n c1 link del eth0")]),
         case("files/data-dir-is-a-file", json!({"mtu": 1400, "dataDir": "/run/file"}))
