@@ -6,8 +6,8 @@
 use cni_skel::types::config::Attachment;
 use cni_skel::{Error, Result, ResultExt};
 use plugin_support::Mac;
-use plugin_support::firewall::Tools;
 use plugin_support::firewall::nft::{Nft, Rule, Table};
+use plugin_support::firewall::{Tools, transact};
 use plugin_support::netlink::{Handle, Link};
 use serde_json::{Value, json};
 
@@ -92,19 +92,20 @@ pub(crate) fn collect(
         Ok(Some(table)) => table,
         Err(error) => return Err(error).context("failed to collect spoof-check rules"),
     };
-    // After the rules: a link is made before them.
-    let links = netlink.links()?;
     let valid: Vec<_> =
         valid.iter().map(|attachment| Owner::of(network, attachment).spoof_comment()).collect();
-    let is_orphan = |rule: &&Rule| {
-        let port = port_of(rule);
-        rule.chain == PREROUTING
-            && port.is_some_and(|port| !links.iter().any(|link: &Link| link.name == port))
-    };
-    let orphans = table.rules.iter().filter(is_orphan).filter_map(|rule| rule.comment.clone());
-    let stale: Vec<_> =
-        orphans.filter(|comment| spoof_id_of(comment).is_some() && !valid.contains(comment)).collect();
-    nft.run_json(&removal(&table, &stale)).context("failed to collect spoof-check rules")
+    let collected = remove_from(&nft, table, |table| {
+        // After the rules: a link is made before them.
+        let links = netlink.links()?;
+        let is_orphan = |rule: &&Rule| {
+            let port = port_of(rule);
+            rule.chain == PREROUTING
+                && port.is_some_and(|port| !links.iter().any(|link: &Link| link.name == port))
+        };
+        let orphans = table.rules.iter().filter(is_orphan).filter_map(|rule| rule.comment.clone());
+        Ok(orphans.filter(|comment| spoof_id_of(comment).is_some() && !valid.contains(comment)).collect())
+    });
+    collected.context("failed to collect spoof-check rules")
 }
 
 fn remove_where(tools: &dyn Tools, is_doomed: impl Fn(&str) -> bool) -> plugin_support::Result<()> {
@@ -114,9 +115,22 @@ fn remove_where(tools: &dyn Tools, is_doomed: impl Fn(&str) -> bool) -> plugin_s
         Ok(Some(table)) => table,
         Err(error) => return Err(error),
     };
-    let mut doomed: Vec<String> = table.rules.iter().filter_map(|rule| rule.comment.clone()).collect();
-    doomed.retain(|comment| is_doomed(comment));
-    nft.run_json(&removal(&table, &doomed))
+    remove_from(&nft, table, |table| {
+        let comments = table.rules.iter().filter_map(|rule| rule.comment.clone());
+        Ok(comments.filter(|comment| is_doomed(comment)).collect())
+    })
+}
+
+/// Removes everything with the comments that `doomed` finds, also if somebody else, such as GC beside DEL, removes some of
+/// it at the same time.
+fn remove_from(
+    nft: &Nft<'_>,
+    table: Table,
+    doomed: impl Fn(&Table) -> plugin_support::Result<Vec<String>>,
+) -> plugin_support::Result<()> {
+    let read = || nft.table(FAMILY, TABLE).map(Option::unwrap_or_default);
+    let plan = |table: &Table| Ok((removal(table, &doomed(table)?), ()));
+    transact(table, read, plan, |commands| nft.run_json(commands))
 }
 
 /// What removes everything with these comments.

@@ -165,3 +165,27 @@ fn gc_removes_rules_of_links_that_are_gone() {
         ]
     );
 }
+
+#[test]
+fn what_somebody_else_has_removed_meanwhile_is_looked_at_again() {
+    let other = Owner::new("n1", "c2", "eth0");
+    let both = listed(&[(&owner(), "veth1"), (&other, "veth2")]);
+    let rest = listed(&[(&other, "veth2")]);
+    let tools = ScriptedTools::new()
+        .success(LIST, &both)
+        .failure(RUN, "No such file or directory\n")
+        .success(LIST, &rest);
+    remove(&tools, &owner()).unwrap();
+    tools.assert_done();
+
+    let netlink = Kernel::from(&FakeKernel::new()).current().unwrap().netlink().unwrap();
+    let tools = ScriptedTools::new()
+        .success(LIST, &both)
+        .failure(RUN, "No such file or directory\n")
+        .success(LIST, &rest)
+        .success(RUN, "");
+    collect(&tools, &netlink, "n1", &[]).unwrap();
+    tools.assert_done();
+    assert_eq!(commands(&tools, 1).len(), 6);
+    assert_eq!(commands(&tools, 3).len(), 3);
+}

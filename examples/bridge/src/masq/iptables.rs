@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use cni_skel::{Cidr, Error, Result};
 use ipnetwork::IpNetwork;
 use plugin_support::firewall::iptables::{Change, Iptables, Table, value_of};
-use plugin_support::firewall::{Family, Tools};
+use plugin_support::firewall::{Family, Tools, transact};
 
 use super::Known;
 use crate::names::{Owner, iptables_comment_of, is_masquerade_chain};
@@ -38,7 +38,10 @@ pub(super) fn add(tools: &dyn Tools, owner: &Owner, family: Family, addresses: &
         return Err(error.into());
     }
     match iptables.table(TABLE) {
-        Ok(table) if table.chain(&wanted.chain).is_some() => Ok(iptables.commit(&wanted.beside(&table))?),
+        Ok(table) if table.chain(&wanted.chain).is_some() => change_from(&iptables, table, |table| {
+            let is_there = table.chain(&wanted.chain).is_some();
+            (if is_there { wanted.beside(table) } else { wanted.in_a_new_chain() }, ())
+        }),
         _ => Err(error.into()),
     }
 }
@@ -52,8 +55,6 @@ pub(super) fn add(tools: &dyn Tools, owner: &Owner, family: Family, addresses: &
 pub(super) fn remove(tools: &dyn Tools, owner: &Owner, family: Family, known: &Known) -> Result<bool> {
     let iptables = Iptables::new(tools, family);
     let chain = owner.masquerade_chain();
-    let table = iptables.table(TABLE)?;
-    let jumps = table.rules(POSTROUTING).iter().filter(|rule| value_of(rule, "-j") == Some(&chain));
     let goes = |rule: &&Vec<String>| {
         let source = value_of(rule, "-s").and_then(|source| source.parse::<IpNetwork>().ok());
         // Old releases let the whole network in.
@@ -63,14 +64,18 @@ pub(super) fn remove(tools: &dyn Tools, owner: &Owner, family: Family, known: &K
             None => !known.alive.iter().any(is),
         }
     };
-    let (doomed, left): (Vec<_>, Vec<_>) = jumps.partition(goes);
-    let mut change =
-        doomed.into_iter().fold(Change::to(TABLE), |change, rule| change.delete(POSTROUTING, rule.clone()));
-    if left.is_empty() && table.chain(&chain).is_some() {
-        change = change.chain(&chain).delete_chain(&chain);
-    }
-    iptables.commit(&change)?;
-    Ok(!change.is_empty())
+    change_from(&iptables, iptables.table(TABLE)?, |table| {
+        let jumps = table.rules(POSTROUTING).iter().filter(|rule| value_of(rule, "-j") == Some(&chain));
+        let (doomed, left): (Vec<_>, Vec<_>) = jumps.partition(goes);
+        let mut change = doomed
+            .into_iter()
+            .fold(Change::to(TABLE), |change, rule| change.delete(POSTROUTING, rule.clone()));
+        if left.is_empty() && table.chain(&chain).is_some() {
+            change = change.chain(&chain).delete_chain(&chain);
+        }
+        let any = !change.is_empty();
+        (change, any)
+    })
 }
 
 /// Verifies that the rules of an attachment are there.
@@ -97,27 +102,35 @@ pub(super) fn check(tools: &dyn Tools, owner: &Owner, family: Family, addresses:
 /// When the program is missing or refuses.
 pub(super) fn collect(tools: &dyn Tools, family: Family, network: &str, valid: &[Owner]) -> Result<()> {
     let iptables = Iptables::new(tools, family);
-    let table = iptables.table(TABLE)?;
     let comment = iptables_comment_of(network);
     let valid: Vec<_> = valid.iter().map(Owner::masquerade_chain).collect();
     let is_stale = |chain: &str| is_masquerade_chain(chain) && !valid.iter().any(|valid| valid == chain);
     let is_of_network =
         |rule: &Vec<String>| value_of(rule, "--comment").is_some_and(|of_rule| of_rule.starts_with(&comment));
-    let mut change = Change::to(TABLE);
-    let mut stale: Vec<&str> = Vec::new();
-    for rule in table.rules(POSTROUTING).iter().filter(|rule| is_of_network(rule)) {
-        if let Some(chain) = value_of(rule, "-j").filter(|chain| is_stale(chain)) {
-            change = change.delete(POSTROUTING, rule.clone());
-            stale.push(chain);
+    change_from(&iptables, iptables.table(TABLE)?, |table| {
+        let mut change = Change::to(TABLE);
+        let mut stale: Vec<&str> = Vec::new();
+        for rule in table.rules(POSTROUTING).iter().filter(|rule| is_of_network(rule)) {
+            if let Some(chain) = value_of(rule, "-j").filter(|chain| is_stale(chain)) {
+                change = change.delete(POSTROUTING, rule.clone());
+                stale.push(chain);
+            }
         }
-    }
-    for chain in &table.chains {
-        let name = chain.name.as_str();
-        if is_stale(name) && (stale.contains(&name) || chain.rules.iter().any(is_of_network)) {
-            change = change.chain(name).delete_chain(name);
+        for chain in &table.chains {
+            let name = chain.name.as_str();
+            if is_stale(name) && (stale.contains(&name) || chain.rules.iter().any(is_of_network)) {
+                change = change.chain(name).delete_chain(name);
+            }
         }
-    }
-    Ok(iptables.commit(&change)?)
+        (change, ())
+    })
+}
+
+/// Decides by a table what to change in it, anew if somebody else has changed it in between: GC and DEL may be about the
+/// same container.
+fn change_from<T>(iptables: &Iptables<'_>, table: Table, plan: impl Fn(&Table) -> (Change, T)) -> Result<T> {
+    let read = || iptables.table(TABLE);
+    transact(table, read, |table| Ok(plan(table)), |change| iptables.commit(change))
 }
 
 impl Wanted {

@@ -1,8 +1,8 @@
 //! Masquerade by `nft`: one table for all, with a rule for each address.
 
 use cni_skel::{Cidr, Error, Result};
-use plugin_support::firewall::Tools;
 use plugin_support::firewall::nft::{Nft, Rule, Table, quoted};
+use plugin_support::firewall::{Tools, transact};
 use serde_json::{Value, json};
 
 use crate::names::{Owner, key_of, network_key};
@@ -81,13 +81,17 @@ pub(super) fn collect(tools: &dyn Tools, network: &str, valid: &[Owner]) -> Resu
 
 fn remove_where(tools: &dyn Tools, is_doomed: impl Fn(&str) -> bool) -> Result<bool> {
     let nft = Nft::new(tools);
-    let table = nft.table(FAMILY, TABLE)?.unwrap_or_default();
-    let doomed = own_rules(&table).filter(|(key, _)| is_doomed(key));
-    let script: String = doomed
-        .map(|(_, rule)| format!("delete rule {FAMILY} {TABLE} {CHECKS} handle {}\n", rule.handle))
-        .collect();
-    nft.run(&script)?;
-    Ok(!script.is_empty())
+    let read = || nft.table(FAMILY, TABLE).map(Option::unwrap_or_default);
+    let plan = |table: &Table| {
+        let doomed = own_rules(table).filter(|(key, _)| is_doomed(key));
+        let script: String = doomed
+            .map(|(_, rule)| format!("delete rule {FAMILY} {TABLE} {CHECKS} handle {}\n", rule.handle))
+            .collect();
+        let any = !script.is_empty();
+        Ok((script, any))
+    };
+    // Somebody else may remove the same at the same time, as GC and DEL do.
+    transact(read()?, read, plan, |script| nft.run(script))
 }
 
 /// The rules of attachments, each with its key.

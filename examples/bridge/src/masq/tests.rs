@@ -372,3 +372,58 @@ fn a_host_without_ipv6_lets_a_container_go_whose_addresses_nobody_knows() {
     let known = known(&["10.1.0.5", "fd00::5"]);
     assert!(by(&tools, &owner(), Some(Backend::Iptables)).remove(&known).is_err());
 }
+
+#[test]
+fn what_somebody_else_has_removed_meanwhile_is_looked_at_again() {
+    const GONE: &str = "iptables-restore: line 2 failed: No chain/target/match by that name.\n";
+    let others = &saved(&[]).replace(&format!(":{CHAIN} - [0:0]\n"), "");
+    let others: String =
+        others.split_inclusive('\n').filter(|line| !line.starts_with(&format!("-A {CHAIN}"))).collect();
+    // DEL beside GC: by the second look all is gone.
+    let tools = ScriptedTools::new()
+        .success(SAVE, &saved(&["10.1.0.5/32"]))
+        .failure(RESTORE, GONE)
+        .success(SAVE, &others)
+        .success(NFT_LIST, &listed(&[(7, owner().label())]))
+        .failure(NFT, NO_TABLE)
+        .success(NFT_LIST, &listed(&[]));
+    by(&tools, &owner(), None).remove(&known(&["10.1.0.5"])).unwrap();
+    tools.assert_done();
+    // GC beside DEL: what is left is another's.
+    let tools = ScriptedTools::new()
+        .success(SAVE, &saved(&["10.1.0.5/32"]))
+        .failure(RESTORE, GONE)
+        .success(SAVE, &others)
+        .success(RESTORE, "")
+        .success(SAVE6, NOTHING)
+        .success(NFT_LIST, &listed(&[(7, owner().label()), (9, Owner::new("n1", "c9", "eth0").label())]))
+        .failure(NFT, NO_TABLE)
+        .success(NFT_LIST, &listed(&[(9, Owner::new("n1", "c9", "eth0").label())]))
+        .success(NFT, "");
+    collect(&tools, "n1", &[]).unwrap();
+    tools.assert_done();
+    assert!(!tools.stdins()[3].contains(CHAIN), "{}", tools.stdins()[3]);
+    assert_eq!(tools.stdins()[8], "delete rule inet cni_plugins_masquerade masq_checks handle 9\n");
+    // ADD of a second interface beside DEL of the first, which takes the chain along.
+    let tools = ScriptedTools::new()
+        .failure(RESTORE, "CHAIN_ADD failed (File exists): chain\n")
+        .success(SAVE, &saved(&["10.1.0.5/32"]))
+        .failure(RESTORE, GONE)
+        .success(SAVE, &others)
+        .success(RESTORE, "");
+    by(&tools, &owner(), None).add(&cidrs(&["10.1.0.6/24"])).unwrap();
+    tools.assert_done();
+    assert_eq!(tools.stdins()[4], tools.stdins()[0]);
+}
+
+#[test]
+fn a_change_that_is_refused_for_itself_is_told() {
+    let tools = ScriptedTools::new()
+        .success(SAVE, &saved(&["10.1.0.5/32"]))
+        .failure(RESTORE, "Device or resource busy\n")
+        .success(SAVE, &saved(&["10.1.0.5/32"]))
+        .failure(NFT_LIST, NO_TABLE);
+    let error = by(&tools, &owner(), None).remove(&known(&["10.1.0.5"])).unwrap_err().to_object();
+    assert!(error.msg.contains("Device or resource busy"), "{error}");
+    tools.assert_done();
+}

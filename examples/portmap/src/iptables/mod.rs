@@ -20,7 +20,7 @@ use std::net::IpAddr;
 use cni_skel::Result;
 use cni_skel::capability::Protocol;
 use plugin_support::firewall::iptables::{Change, Iptables, Table};
-use plugin_support::firewall::{Family, Tools};
+use plugin_support::firewall::{self, Family, Tools};
 
 use self::seen::{Entry, Group, has};
 use crate::config::Mark;
@@ -37,9 +37,6 @@ const SETMARK: &str = "CNI-HOSTPORT-SETMARK";
 const MASQ: &str = "CNI-HOSTPORT-MASQ";
 /// What [`DNAT`] was to source translation before release 0.7.
 const OLD_SNAT: &str = "CNI-HOSTPORT-SNAT";
-
-/// How often a change is tried again because someone else changed the table in between.
-const ROUNDS: usize = 10;
 
 /// What to do, and the UDP ports that lead nowhere afterwards.
 type Plan = (Change, Vec<u16>);
@@ -140,21 +137,10 @@ fn transact(tools: &dyn Tools, family: Family, plan: impl Fn(&Table) -> Result<P
 /// The same on a table that was read already.
 fn transact_on(
     iptables: &Iptables<'_>,
-    mut table: Table,
+    table: Table,
     plan: impl Fn(&Table) -> Result<Plan>,
 ) -> Result<Vec<u16>> {
-    for _ in 1..ROUNDS {
-        let (change, ports) = plan(&table)?;
-        let Err(error) = iptables.commit(&change) else { return Ok(ports) };
-        let now = iptables.table(NAT)?;
-        if now == table {
-            return Err(error.into());
-        }
-        table = now;
-    }
-    let (change, ports) = plan(&table)?;
-    iptables.commit(&change)?;
-    Ok(ports)
+    firewall::transact(table, || iptables.table(NAT), plan, |change| iptables.commit(change))
 }
 
 /// The bit that the plugin's own chains deal with, if they are needed.

@@ -18,7 +18,7 @@ use std::net::IpAddr;
 use cni_skel::Result;
 use cni_skel::capability::Protocol;
 use plugin_support::firewall::nft::{Nft, Table};
-use plugin_support::firewall::{Family, Tools};
+use plugin_support::firewall::{self, Family, Tools};
 
 use self::seen::Seen;
 use crate::names;
@@ -34,9 +34,6 @@ const HOSTPORTS: &str = "hostports";
 const OLD_HOSTIP_HOSTPORTS: &str = "hostip_hostports";
 /// The chain that masquerades.
 const MASQUERADING: &str = "masquerading";
-
-/// How often a change is tried again because someone else changed the tables in between.
-const ROUNDS: usize = 10;
 
 /// The tables of some families.
 type Tables = Vec<(Family, Option<Table>)>;
@@ -106,23 +103,11 @@ fn transact<T>(
     plan: impl Fn(&Tables) -> Result<(String, T)>,
 ) -> Result<T> {
     let nft = Nft::new(tools);
-    let read = || -> Result<Tables> {
+    let read = || {
         let table = |family: &Family| Ok((*family, nft.table(script::family(*family), TABLE)?));
         families.iter().map(table).collect()
     };
-    let mut tables = read()?;
-    for _ in 1..ROUNDS {
-        let (script, told) = plan(&tables)?;
-        let Err(error) = nft.run(&script) else { return Ok(told) };
-        let now = read()?;
-        if now == tables {
-            return Err(error.into());
-        }
-        tables = now;
-    }
-    let (script, told) = plan(&tables)?;
-    nft.run(&script)?;
-    Ok(told)
+    firewall::transact(read()?, read, plan, |script| nft.run(script))
 }
 
 fn of(tables: &Tables, family: Family) -> Option<&Table> {

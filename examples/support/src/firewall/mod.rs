@@ -5,6 +5,7 @@
 //! | [`iptables`] | how rules become `iptables-restore` input and are read back |
 //! | [`nft`] | how scripts reach `nft` and rules are read back |
 //! | [`probe`] | which of the two works here |
+//! | [`transact`] | what becomes of a change if somebody else was faster |
 //! | this one | how a program is found and run |
 //!
 //! Everything that runs goes through [`Tools`], so that a test can script it. No shell is involved: arguments go to the
@@ -13,6 +14,7 @@
 pub mod iptables;
 pub mod nft;
 pub mod probe;
+mod transaction;
 
 use std::fmt;
 use std::io::{self, Write as _};
@@ -21,6 +23,8 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 use crate::error::{Error, Result};
+
+pub use self::transaction::transact;
 
 /// Where the programs live beside `PATH`, which a runtime's service may not hold.
 const SBIN: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
