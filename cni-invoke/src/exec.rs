@@ -53,6 +53,19 @@ pub trait Exec: Send + Sync {
     /// When it could not be started, or did not come to its own end: the deadline passed, the caller cancelled, or it
     /// printed too much.
     fn run(&self, invocation: &Invocation<'_>) -> Result<Output, RunError>;
+
+    /// Runs a plugin beside the protocol, as a person would to learn what it is: with the only argument
+    /// [`--describe`](cni_types::DESCRIBE), nothing on stdin and this environment, which has no `CNI_COMMAND`.
+    ///
+    /// By default the plugin knows no such question, and says nothing.
+    ///
+    /// # Errors
+    ///
+    /// As for [`run`](Exec::run).
+    fn describe(&self, program: &Path, environment: &Environment, until: &Until) -> Result<Output, RunError> {
+        let _ = (program, environment, until);
+        Ok(Output::new(Exit::SUCCESS, ""))
+    }
 }
 
 impl<E: Exec + ?Sized> Exec for &E {
@@ -62,6 +75,10 @@ impl<E: Exec + ?Sized> Exec for &E {
 
     fn run(&self, invocation: &Invocation<'_>) -> Result<Output, RunError> {
         (**self).run(invocation)
+    }
+
+    fn describe(&self, program: &Path, environment: &Environment, until: &Until) -> Result<Output, RunError> {
+        (**self).describe(program, environment, until)
     }
 }
 
@@ -73,6 +90,10 @@ impl<E: Exec + ?Sized> Exec for Box<E> {
     fn run(&self, invocation: &Invocation<'_>) -> Result<Output, RunError> {
         (**self).run(invocation)
     }
+
+    fn describe(&self, program: &Path, environment: &Environment, until: &Until) -> Result<Output, RunError> {
+        (**self).describe(program, environment, until)
+    }
 }
 
 impl<E: Exec + ?Sized> Exec for Arc<E> {
@@ -82,6 +103,10 @@ impl<E: Exec + ?Sized> Exec for Arc<E> {
 
     fn run(&self, invocation: &Invocation<'_>) -> Result<Output, RunError> {
         (**self).run(invocation)
+    }
+
+    fn describe(&self, program: &Path, environment: &Environment, until: &Until) -> Result<Output, RunError> {
+        (**self).describe(program, environment, until)
     }
 }
 

@@ -36,6 +36,7 @@
 //! | module | what it decides |
 //! | --- | --- |
 //! | `ops` | the operations on one plugin: [`add`], [`del`], [`check`], [`gc`], [`status`], [`version`] |
+//! | `describe` | asks a plugin what it is, beside the protocol ([`describe()`]) |
 //! | `parameters` | what a runtime tells a plugin by its environment ([`Parameters`]) |
 //! | `reply` | what exit status and stdout mean |
 //! | `error` | what is told of a call that failed ([`Error`]) |
@@ -54,6 +55,7 @@
 //! A runtime that knows configuration lists, caches and chains is in the crate `libcni`; the plugin's side is in
 //! `cni-skel`. Both are built on this one.
 
+mod describe;
 mod environment;
 mod error;
 mod excerpt;
@@ -73,6 +75,7 @@ pub mod testing {
     pub use crate::scripted::{RecordedCall, Reply, ScriptedExec};
 }
 
+pub use describe::{DescribeError, describe};
 pub use environment::Environment;
 pub use error::{ConfigError, Error, ErrorKind};
 pub use excerpt::{Head, Printed, Tail};

@@ -6,13 +6,14 @@ mod exit_notice;
 use std::fmt;
 use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use cni_types::PluginType;
+use cni_types::{DESCRIBE, PluginType};
 
+use crate::environment::Environment;
 use crate::exec::{Exec, Invocation, Output, RunError};
 use crate::find::{FindError, SearchPath, find_plugin};
 use crate::until::Until;
@@ -97,25 +98,28 @@ impl ProcessExec {
         Self { stderr: Arc::new(sink), ..self }
     }
 
-    fn spawn(&self, invocation: &Invocation<'_>) -> Result<Child, RunError> {
-        let mut command = Command::new(invocation.program);
+    fn spawn(
+        &self,
+        program: &Path,
+        arguments: &[&str],
+        environment: &Environment,
+        until: &Until,
+    ) -> Result<Child, RunError> {
+        let mut command = Command::new(program);
         command
+            .args(arguments)
             .env_clear()
-            .envs(invocation.environment.iter())
+            .envs(environment.iter())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         if self.own_group {
             command.process_group(0);
         }
-        retry_while_busy(self.busy_patience, invocation.until, || command.spawn()).map_err(
-            |error| match error {
-                RunError::Start { source, .. } => {
-                    RunError::Start { hint: start_hint(invocation, &source), source }
-                }
-                other => other,
-            },
-        )
+        retry_while_busy(self.busy_patience, until, || command.spawn()).map_err(|error| match error {
+            RunError::Start { source, .. } => RunError::Start { hint: start_hint(program, &source), source },
+            other => other,
+        })
     }
 }
 
@@ -158,8 +162,14 @@ impl Exec for ProcessExec {
     }
 
     fn run(&self, invocation: &Invocation<'_>) -> Result<Output, RunError> {
-        let process = self.spawn(invocation)?;
-        child::attend(process, self, invocation)
+        let Invocation { program, environment, stdin, until, .. } = *invocation;
+        let process = self.spawn(program, &[], environment, until)?;
+        child::attend(process, self, stdin, until)
+    }
+
+    fn describe(&self, program: &Path, environment: &Environment, until: &Until) -> Result<Output, RunError> {
+        let process = self.spawn(program, &[DESCRIBE], environment, until)?;
+        child::attend(process, self, b"", until)
     }
 }
 
@@ -175,9 +185,9 @@ impl fmt::Debug for ProcessExec {
 }
 
 /// What the kernel's answer means where it is misleading.
-fn start_hint(invocation: &Invocation<'_>, source: &io::Error) -> Option<&'static str> {
+fn start_hint(program: &Path, source: &io::Error) -> Option<&'static str> {
     const ENOEXEC: i32 = rustix::io::Errno::NOEXEC.raw_os_error();
-    if source.kind() == io::ErrorKind::NotFound && invocation.program.exists() {
+    if source.kind() == io::ErrorKind::NotFound && program.exists() {
         Some("its interpreter, as the first line or the ELF header names it, does not exist")
     } else if source.raw_os_error() == Some(ENOEXEC) {
         Some("neither a program of this machine nor a script that starts with '#!'")

@@ -3,6 +3,8 @@
 //! Everything is taken from the plugin's declarations and from what [`plugin`](macro@crate::plugin) noted in its code;
 //! there is no list that somebody would have to keep. Whether and where it is printed is the dispatch's business.
 
+mod probe;
+
 use std::ffi::OsString;
 use std::fmt::Write as _;
 
@@ -50,7 +52,7 @@ pub fn describe<P: Plugin>() -> PluginDescription {
 /// The schema of the plugin's keys, with those that the SDK takes for it.
 fn config_schema<P: Plugin>() -> Option<serde_json::Value> {
     #[cfg_attr(not(feature = "tracing"), expect(unused_mut, reason = "only the log has keys"))]
-    let mut schema = P::config_schema()?;
+    let mut schema = P::config_schema().or_else(probe::schema::<P::Config>)?;
     #[cfg(feature = "tracing")]
     crate::trace::log::add_to_schema(&mut schema);
     Some(schema)

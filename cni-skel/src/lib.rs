@@ -83,7 +83,7 @@
 //! | --- | --- | --- |
 //! | `conformance` | no | `testing::conformance`: a plugin against the spec in one line of a test; for `[dev-dependencies]` alone |
 //! | `derive` | yes | the derive macros and [`macro@plugin`] |
-//! | `schema` | no | the JSON Schema of the configuration in what [`describe`](describe()) says, for types that implement `JsonSchema`; `cni_skel::schemars` is the crate |
+//! | `schema` | no | in what [`describe`](describe()) says, the author's own JSON Schema of the configuration, for types that implement `JsonSchema`; `cni_skel::schemars` is the crate. Without it, the keys and types that are read are told |
 //! | `tokio` | no | `AsyncPlugin`: handlers as `async fn` |
 //! | `tracing` | no | a span around every command, and a log (below) |
 //!
@@ -160,18 +160,13 @@ pub use schemars;
 #[cfg(feature = "derive")]
 pub use cni_skel_derive::{CniArgs, CniError, CniPlugin, RuntimeConfig, plugin};
 
-/// The README and the guide compile.
+/// The guide, page by page: the same as in `docs/` of the repository. It is here for documentation alone.
+#[cfg(any(doc, doctest))]
+pub mod guide;
+
+/// The README compiles.
 #[cfg(doctest)]
 mod prose {
     #[doc = include_str!("../../README.md")]
     struct Readme;
-    #[doc = include_str!("../../docs/guide/first-plugin.md")]
-    struct FirstPlugin;
-    #[doc = include_str!("../../docs/guide/testing.md")]
-    struct Testing;
-    #[cfg(feature = "conformance")]
-    #[doc = include_str!("../../docs/guide/conformance.md")]
-    struct Conformance;
-    #[doc = include_str!("../../docs/guide/porting.md")]
-    struct Porting;
 }

@@ -34,7 +34,8 @@ pub trait CniPlugin: Sized {
 
     /// The JSON Schema of [`CniPlugin::Config`], if there is one, for [`describe`](crate::describe()).
     ///
-    /// With the derive it is there when the type implements `schemars::JsonSchema` and the feature `schema` is on.
+    /// With the derive it is there when the type implements `schemars::JsonSchema` and the feature `schema` is on. Without
+    /// one, the description has the keys that the type reads and what each may be.
     fn config_schema() -> Option<serde_json::Value> {
         None
     }

@@ -15,8 +15,8 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use super::ProcessExec;
 use super::exit_notice::ExitNotice;
 use crate::excerpt::{Printed, Tail, TailBuffer};
-use crate::exec::{Exit, Invocation, Output, RunError};
-use crate::until::{Interruption, timespec};
+use crate::exec::{Exit, Output, RunError};
+use crate::until::{Interruption, Until, timespec};
 
 /// How much is read at once: what a pipe holds by default.
 const CHUNK: usize = 64 * 1024;
@@ -27,9 +27,10 @@ const DEATH_PATIENCE: Duration = Duration::from_secs(5);
 pub(super) fn attend(
     process: Child,
     exec: &ProcessExec,
-    invocation: &Invocation<'_>,
+    stdin: &[u8],
+    until: &Until,
 ) -> Result<Output, RunError> {
-    let mut run = Run::new(process, exec, invocation);
+    let mut run = Run::new(process, exec, stdin, until);
     match run.until_it_ends() {
         Ok(exit) => Ok(Output::new(exit, std::mem::take(&mut run.stdout.taken)).with_stderr(run.tail())),
         Err(stop) => Err(run.stop(stop)),
@@ -41,7 +42,7 @@ struct Run<'a> {
     /// Whether it has ended, or was killed as well as can be: once it is reaped the ID may be another's.
     over: bool,
     own_group: bool,
-    invocation: &'a Invocation<'a>,
+    until: &'a Until,
     stdin: Stdin<'a>,
     stdout: Stdout,
     stderr: Stderr<'a>,
@@ -73,9 +74,9 @@ enum Stop {
 }
 
 impl<'a> Run<'a> {
-    fn new(mut process: Child, exec: &'a ProcessExec, invocation: &'a Invocation<'a>) -> Self {
+    fn new(mut process: Child, exec: &'a ProcessExec, stdin: &'a [u8], until: &'a Until) -> Self {
         Self {
-            stdin: Stdin { pipe: process.stdin.take().map(OwnedFd::from), left: invocation.stdin },
+            stdin: Stdin { pipe: process.stdin.take().map(OwnedFd::from), left: stdin },
             stdout: Stdout {
                 pipe: process.stdout.take().map(OwnedFd::from),
                 limit: exec.stdout_limit,
@@ -89,7 +90,7 @@ impl<'a> Run<'a> {
             process,
             over: false,
             own_group: exec.own_group,
-            invocation,
+            until,
             buffer: vec![0; CHUNK],
         }
     }
@@ -107,7 +108,7 @@ impl<'a> Run<'a> {
             if self.over {
                 break;
             }
-            if let Some(why) = self.invocation.until.interruption() {
+            if let Some(why) = self.until.interruption() {
                 return Err(Stop::Interrupted(why));
             }
         }
@@ -119,7 +120,7 @@ impl<'a> Run<'a> {
 
     /// Waits for anything to happen, and does what is to be done; whether the process has ended.
     fn serve(&mut self, notice: &ExitNotice) -> Result<bool, Stop> {
-        let until = self.invocation.until;
+        let until = self.until;
         let timeout = until.remaining().map(timespec);
         let mut fds = vec![PollFd::new(notice, PollFlags::IN)];
         let outputs = [&self.stdout.pipe, &self.stderr.pipe];

@@ -23,10 +23,12 @@ fn a_plugin_tells_the_schema_of_its_configuration() {
 }
 
 #[test]
-fn a_configuration_without_a_schema_does_without() {
+fn c100_a_configuration_without_a_schema_tells_its_keys_all_the_same() {
     let output =
         std::process::Command::new(example("native")).env_clear().arg("--describe").output().unwrap();
     let description = PluginDescription::decode(&output.stdout).unwrap();
-    assert_eq!(description.config_schema, None);
+    let schema = description.config_schema.as_ref().unwrap();
+    assert_eq!(schema["properties"]["marker"], json!({"type": "string"}));
+    assert_eq!(schema["properties"]["logLevel"]["type"], json!(["string", "null"]));
     assert_eq!(description.handling(Command::Check), Handling::NoOp, "async handlers are described as well");
 }
