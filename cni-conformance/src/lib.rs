@@ -17,6 +17,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! Rust 1.89 or later, Linux.
+//!
 //! Real programs are tested by [`Conformance::of_program`], from the command line by `cnitool conformance`, and plugins
 //! written with `cni-skel` without a process by its `testing::conformance`.
 //!
@@ -50,3 +52,8 @@ pub use setup::{Conformance, SetupError};
 
 /// What the API is made of: plugins' types, search paths, ways to run plugins.
 pub use cni_invoke::{Exec, SearchPath};
+
+/// The README compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,6 +1,8 @@
 //! The macros of `cni-skel`, which re-exports them. Entry points and the reference of their attributes; the work of the
 //! derives is done stage by stage: `attr` reads, `ast` lowers, `validate` judges, `expand` writes, and `fallback` writes
 //! when there was a mistake. `handlers` is the attribute on impl blocks, which shares none of it.
+//!
+//! Rust 1.89 or later, as the rest of the workspace.
 
 mod ast;
 mod attr;

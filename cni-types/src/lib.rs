@@ -11,7 +11,7 @@
 //!
 //! This crate does no I/O, reads no environment and no clock, and does not panic on any input.
 //!
-//! The spec: <https://github.com/containernetworking/cni/blob/main/SPEC.md>
+//! Rust 1.89 or later. The spec: <https://github.com/containernetworking/cni/blob/main/SPEC.md>
 
 pub mod args;
 mod cidr;
@@ -45,3 +45,8 @@ pub use result::{AddResult, VersionedResult};
 pub use route::Route;
 pub use version::{CniVersion, VersionError, VersionNumber};
 pub use wire::{ExtraKeys, MAX_NESTING, RawJson};
+
+/// The README compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -71,6 +71,10 @@
 //! | feature | default | what it adds |
 //! | --- | --- | --- |
 //! | `testing` | no | `cni_invoke::testing`: plugins as a test tells them to be |
+//!
+//! Rust 1.89 or later, Linux.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod attachment;
 mod cache;
@@ -101,3 +105,8 @@ pub use cni_invoke::{
 };
 pub use cni_types;
 pub use cni_types::config::Attachment;
+
+/// The README compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
