@@ -54,6 +54,10 @@
 //!
 //! A runtime that knows configuration lists, caches and chains is in the crate `libcni`; the plugin's side is in
 //! `cni-skel`. Both are built on this one.
+//!
+//! Rust 1.89 or later, Linux.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod describe;
 mod environment;
@@ -85,3 +89,8 @@ pub use ops::{Request, add, check, del, gc, status, version, version_config};
 pub use parameters::{Parameters, Trace};
 pub use process::ProcessExec;
 pub use until::{CancelToken, Interruption, Until};
+
+/// The README compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -87,7 +87,7 @@
 //! | `tokio` | no | `AsyncPlugin`: handlers as `async fn` |
 //! | `tracing` | no | a span around every command, and a log (below) |
 //!
-//! None of them changes what a plugin answers, and without one nothing of it is built.
+//! None of them changes what a plugin answers, and without one nothing of it is built. Rust 1.89 or later, Linux.
 //!
 //! # Logs
 //!
@@ -106,6 +106,8 @@
 //! fails once its configuration is read is logged as an error with the error object, any other at `debug`. Where the runtime sets `TRACEPARENT`
 //! ([Trace Context](https://www.w3.org/TR/trace-context/)), the span has `trace_id`, `parent_id` and `span_id` as well, and
 //! delegates get it for their parent.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[doc(hidden)]
 pub mod __private;
@@ -166,7 +168,5 @@ pub mod guide;
 
 /// The README compiles.
 #[cfg(doctest)]
-mod prose {
-    #[doc = include_str!("../../README.md")]
-    struct Readme;
-}
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -66,6 +66,11 @@ impl Plugin for Hello {
     }
 }
 
+/// The plugin in the workspace's README compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
+
 #[cfg(test)]
 mod tests {
     use cni_skel::testing::Invocation;
