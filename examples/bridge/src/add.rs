@@ -1,16 +1,18 @@
 //! ADD: everything, or nothing but the bridge.
 
 use cni_skel::types::VersionedResult;
-use cni_skel::{AddRequest, AddResult, Cidr, Error, Interface, Lease, MacAddr, Result, ResultExt};
+use cni_skel::{AddRequest, AddResult, Cidr, Error, Lease, Result, ResultExt};
+use plugin_attach::addresses::{Detection, Inside, Manner};
+use plugin_attach::masquerade::{Known, Rules};
+use plugin_attach::result::{after, interface};
+use plugin_attach::veth::{Place, create, delete};
+use plugin_attach::{Owner, Undo, host, warn};
 use plugin_support::netlink::{Handle, Link};
 use plugin_support::netns::NetNs;
 
 use crate::config::Settings;
 use crate::gateway::{self, Plan};
-use crate::names::Owner;
-use crate::undo::{Undo, warn};
-use crate::veth::{self, Place};
-use crate::{Bridge, bridge, container, macspoof, masq, vlan};
+use crate::{Bridge, bridge, macspoof, veth, vlan};
 
 /// Where the container's gateway addresses are: on the bridge, or on its link into a VLAN.
 struct Gateway {
@@ -44,8 +46,8 @@ pub(crate) fn add(plugin: &Bridge, req: &AddRequest<Bridge>) -> Result<AddResult
     let mut undo = Undo::default();
 
     let bridge = bridge::ensure(&host, &host_netlink, &settings)?;
-    let port = veth::create(place, ifname, mac, &settings)?;
-    undo.by("delete the container's link", || veth::delete(&netlink, ifname));
+    let port = create(place, ifname, mac, settings.mtu)?;
+    undo.by("delete the container's link", || delete(&netlink, ifname));
     let port = veth::attach(place, &port, &bridge, &owner, &settings)?;
     let link = netlink.link(ifname).with_context(|| format!("failed to lookup {ifname:?}"))?;
     if settings.mac_spoof_check {
@@ -69,18 +71,19 @@ pub(crate) fn add(plugin: &Bridge, req: &AddRequest<Bridge>) -> Result<AddResult
         if !gateways.is_empty() {
             gateway = Some(Gateway::find(&host, &host_netlink, &bridge, gateways, &settings)?);
         }
-        container::configure(&netns, &netlink, &link, &ips, &result.routes, &settings)?;
+        let detection = if settings.detect_duplicates { Detection::MustBeOn } else { Detection::Off };
+        let manner = Manner { arp_notify: true, detection, ..Manner::default() };
+        let inside = Inside { netns: &netns, netlink: &netlink, link: &link };
+        inside.configure(&ips, &result.routes, manner)?;
         if let Some(masquerade) = settings.masquerade {
-            let rules = masq::Rules { tools, owner: &owner, settings: masquerade };
+            let rules = Rules { tools, owner: &owner, settings: masquerade };
             let addresses: Vec<_> = ips.iter().map(|ip| ip.address).collect();
             rules.add(&addresses)?;
-            let known = masq::Known {
-                addresses: Some(addresses.iter().map(Cidr::address).collect()),
-                ..masq::Known::default()
-            };
+            let known =
+                Known { addresses: Some(addresses.iter().map(Cidr::address).collect()), ..Known::default() };
             undo.by("remove the masquerade rules", {
                 let owner = &owner;
-                move || masq::Rules { tools, owner, settings: masquerade }.remove(&known)
+                move || Rules { tools, owner, settings: masquerade }.remove(&known)
             });
         }
         result.add_ips_on(2, ips);
@@ -119,28 +122,6 @@ pub(crate) fn add(plugin: &Bridge, req: &AddRequest<Bridge>) -> Result<AddResult
     Ok(result)
 }
 
-/// The result of an earlier plugin, and after it this one's own.
-fn after(mut earlier: AddResult, own: AddResult) -> AddResult {
-    let offset = earlier.interfaces.len();
-    earlier.interfaces.extend(own.interfaces);
-    earlier.ips.extend(own.ips.into_iter().map(|mut ip| {
-        ip.interface = ip.interface.map(|index| index + offset);
-        ip
-    }));
-    earlier.routes.extend(own.routes);
-    for (earlier, own) in [
-        (&mut earlier.dns.nameservers, own.dns.nameservers),
-        (&mut earlier.dns.search, own.dns.search),
-        (&mut earlier.dns.options, own.dns.options),
-    ] {
-        earlier.extend(own);
-    }
-    if !own.dns.domain.is_empty() {
-        earlier.dns.domain = own.dns.domain;
-    }
-    earlier
-}
-
 impl Gateway {
     /// Finds the link, or makes that into the VLAN, and what is to be changed about it.
     fn find(
@@ -164,8 +145,8 @@ impl Gateway {
     }
 
     /// Makes it the gateway.
-    fn set_up(&self, host: &NetNs, netlink: &Handle, bridge: &Link, detect_duplicates: bool) -> Result<()> {
-        gateway::enable_forwarding(host, &self.addresses)?;
+    fn set_up(&self, netns: &NetNs, netlink: &Handle, bridge: &Link, detect_duplicates: bool) -> Result<()> {
+        host::enable_forwarding(netns, self.addresses.iter().map(Cidr::address))?;
         if self.is_bridge && !self.plan.add.is_empty() {
             bridge::keep_mac(netlink, bridge).context(self.context())?;
         }
@@ -179,11 +160,4 @@ impl Gateway {
             "failed to set vlan interface for bridge with addr"
         }
     }
-}
-
-fn interface(link: &Link, sandbox: Option<String>) -> Interface {
-    let mut interface = Interface::new(&link.name).with_mtu(link.mtu);
-    interface.mac = link.mac.map(|mac| MacAddr::new(mac.octets()).to_string());
-    interface.sandbox = sandbox;
-    interface
 }

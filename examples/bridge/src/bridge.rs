@@ -1,14 +1,14 @@
 //! The bridge itself: made by the first container that needs it, and left for good.
 
 use cni_skel::{Error, Result, ResultExt};
+use plugin_attach::host::no_router_advertisements;
+use plugin_attach::owner::random_mac;
 use plugin_support::netlink::{
     BridgeOptions, Handle, Link, LinkChange, LinkDetails, LinkFlags, LinkKind, NewLink,
 };
 use plugin_support::netns::NetNs;
 
 use crate::config::Settings;
-use crate::names::random_mac;
-use crate::undo::warn;
 
 /// Makes sure that there is a bridge as it is wanted, and that it is up. Several may do so at once.
 ///
@@ -75,14 +75,6 @@ fn create(netlink: &Handle, settings: &Settings) -> Result<Link> {
 pub(crate) fn keep_mac(netlink: &Handle, bridge: &Link) -> Result<()> {
     let Some(mac) = bridge.mac else { return Ok(()) };
     netlink.change(bridge, &LinkChange::new().mac(mac)).context("could not set bridge's mac")
-}
-
-/// Lets nobody behind a link of the host tell the host where to send its packets (CVE-2020-10749). Before it is up.
-pub(crate) fn no_router_advertisements(host: &NetNs, link: &str) {
-    // Where sysctls cannot be written, Go's plugin goes on as well; a kernel without IPv6 has none.
-    if let Err(error) = host.sysctl().write_if_present(&format!("net/ipv6/conf/{link}/accept_ra"), "0") {
-        warn(&format!("{link} may accept router advertisements: {error}"));
-    }
 }
 
 fn filtering() -> BridgeOptions {

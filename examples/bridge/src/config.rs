@@ -3,13 +3,13 @@
 //! Only ADD, CHECK and STATUS need all of it. DEL and GC must work whatever stands there, so nothing is refused before
 //! [`Settings::new`] is asked.
 
-mod mac;
 mod vlans;
 
 use cni_skel::types::InterfaceName;
 use cni_skel::types::config::PluginConfig;
 use cni_skel::{CniArgs, Dns, Error, ErrorCode, MacAddr, Result, ResultExt, RuntimeConfig};
-use plugin_support::firewall::probe::Backend;
+use plugin_attach::keys;
+use plugin_attach::masquerade::Masquerade;
 
 use self::vlans::TrunkEntry;
 
@@ -100,13 +100,6 @@ pub struct Settings {
     pub dns: Option<Dns>,
 }
 
-/// How addresses are masqueraded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Masquerade {
-    /// The backend that is asked for; `None` to choose one that works.
-    pub backend: Option<Backend>,
-}
-
 impl Config {
     /// The bridge's name.
     pub fn bridge(&self) -> &str {
@@ -117,7 +110,7 @@ impl Config {
     ///
     /// For DEL, which looks for rules of every backend anyway.
     pub fn masquerade(&self) -> Option<Masquerade> {
-        self.ip_masq.unwrap_or_default().then(|| self.checked_masquerade().unwrap_or_default())
+        Masquerade::as_far_as_told(self.ip_masq, self.ip_masq_backend.as_deref())
     }
 
     /// Whether hardware addresses are checked.
@@ -133,40 +126,11 @@ impl Config {
     /// When the one that counts is no address that an interface can have. Code 7, or 4 for that of `CNI_ARGS`.
     pub fn mac(&self, runtime: &Runtime, args: &Args) -> Result<Option<MacAddr>> {
         let of_network = self.args.as_ref().and_then(|args| args.cni.as_ref()?.mac.as_ref());
-        let sources = [
-            ("runtimeConfig.mac", runtime.mac.as_ref(), ErrorCode::INVALID_NETWORK_CONFIG),
-            ("args.cni.mac", of_network, ErrorCode::INVALID_NETWORK_CONFIG),
-            ("CNI_ARGS: MAC", args.mac.as_ref(), ErrorCode::INVALID_ENVIRONMENT),
-        ];
-        // Empty is absent.
-        let given = |(_, text, _): &(_, Option<&String>, _)| text.is_some_and(|text| !text.is_empty());
-        let Some((place, Some(text), code)) = sources.into_iter().find(given) else { return Ok(None) };
-        mac::parse(text).map(Some).context(place).code(code)
-    }
-
-    fn checked_masquerade(&self) -> Result<Masquerade> {
-        let backend = match self.ip_masq_backend.as_deref() {
-            None => None,
-            Some("iptables") => Some(Backend::Iptables),
-            Some("nftables") => Some(Backend::Nftables),
-            Some(other) => {
-                return Err(Error::message(format!(
-                    "unknown ipmasq backend {other:?}: ipMasqBackend must be \"iptables\" or \"nftables\""
-                )));
-            }
-        };
-        Ok(Masquerade { backend })
-    }
-
-    fn mtu(&self) -> Result<Option<u32>> {
-        match self.mtu.unwrap_or_default() {
-            0 => Ok(None),
-            // 68 is the smallest that IPv4 can have.
-            bytes @ 68..=65535 => Ok(u32::try_from(bytes).ok()),
-            other => Err(Error::message(format!(
-                "mtu: invalid value {other}, expected 0 or a number from 68 to 65535"
-            ))),
-        }
+        keys::first_mac(&[
+            ("runtimeConfig.mac", runtime.mac.as_deref(), ErrorCode::INVALID_NETWORK_CONFIG),
+            ("args.cni.mac", of_network.map(String::as_str), ErrorCode::INVALID_NETWORK_CONFIG),
+            ("CNI_ARGS: MAC", args.mac.as_deref(), ErrorCode::INVALID_ENVIRONMENT),
+        ])
     }
 }
 
@@ -188,8 +152,8 @@ impl Settings {
             is_gateway: on(config.is_gateway) || on(config.is_default_gateway),
             is_default_gateway: on(config.is_default_gateway),
             force_address: on(config.force_address),
-            masquerade: if on(config.ip_masq) { Some(config.checked_masquerade()?) } else { None },
-            mtu: config.mtu()?,
+            masquerade: Masquerade::new(config.ip_masq, config.ip_masq_backend.as_deref())?,
+            mtu: keys::mtu(config.mtu)?,
             hairpin: on(config.hairpin_mode),
             promisc: on(config.promisc_mode),
             isolated: on(config.port_isolation),

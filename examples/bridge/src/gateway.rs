@@ -4,12 +4,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use cni_skel::{Cidr, Error, IpConfig, Result, ResultExt, Route};
 use ipnetwork::IpNetwork;
+use plugin_attach::addresses::network;
+use plugin_attach::warn;
 use plugin_support::netlink::{Address, Handle, Link, NewAddress};
-use plugin_support::netns::NetNs;
 
 use crate::config::Settings;
-use crate::container::network;
-use crate::undo::warn;
 
 /// What is to be changed about the addresses of the link that is the gateway.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -132,39 +131,6 @@ impl Plan {
         }
         Ok(())
     }
-}
-
-/// Lets the host forward packets of the gateways' families.
-///
-/// # Errors
-///
-/// When it does not, and does not let itself be told to.
-pub(crate) fn enable_forwarding(host: &NetNs, gateways: &[Cidr]) -> Result<()> {
-    let families = [(true, "net/ipv4/ip_forward"), (false, "net/ipv6/conf/all/forwarding")];
-    for (v4, key) in families {
-        if gateways.iter().any(|gateway| gateway.is_ipv4() == v4) && !is_on(host, key)? {
-            host.sysctl().write(key, "1").context("failed to enable forwarding")?;
-        }
-    }
-    Ok(())
-}
-
-/// The families whose packets should be forwarded, but are not.
-///
-/// # Errors
-///
-/// When that cannot be told.
-pub(crate) fn not_forwarded(host: &NetNs, gateways: &[Cidr]) -> Result<Option<&'static str>> {
-    for (v4, key) in [(true, "net/ipv4/ip_forward"), (false, "net/ipv6/conf/all/forwarding")] {
-        if gateways.iter().any(|gateway| gateway.is_ipv4() == v4) && !is_on(host, key)? {
-            return Ok(Some(key));
-        }
-    }
-    Ok(None)
-}
-
-fn is_on(host: &NetNs, key: &str) -> Result<bool> {
-    Ok(host.sysctl().read_if_present(key)?.is_some_and(|value| value != "0"))
 }
 
 /// The first address of a network.

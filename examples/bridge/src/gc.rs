@@ -1,17 +1,17 @@
 //! GC: what belongs to no valid attachment of the network goes, and so do its addresses.
 
 use cni_skel::{Error, GcRequest, Result};
+use plugin_attach::{masquerade, teardown};
 
-use crate::names::{Owner, network_key};
-use crate::{Bridge, macspoof, masq, veth};
+use crate::{Bridge, macspoof};
 
 pub(crate) fn gc(plugin: &Bridge, req: &GcRequest<Bridge>) -> Result<()> {
     let (network, valid) = (req.network().as_str(), req.valid_attachments());
     let mut failures = Vec::new();
-    failures.extend(collect_links(plugin, req).err());
+    failures.extend(teardown::collect_pairs(&plugin.kernel, network, valid).err());
     // Without the key no such rules were made, and to look for them would load a firewall into the kernel.
     if req.config().masquerade().is_some() {
-        failures.extend(masq::collect(&*plugin.tools, network, valid).err());
+        failures.extend(masquerade::collect(&*plugin.tools, network, valid).err());
     }
     if req.config().mac_spoof_check() {
         let host = plugin.kernel.current().and_then(|host| host.netlink());
@@ -25,13 +25,4 @@ pub(crate) fn gc(plugin: &Bridge, req: &GcRequest<Bridge>) -> Result<()> {
         failures.extend(req.ipam().and_then(|ipam| ipam.gc()).err());
     }
     Error::all(failures).map_or(Ok(()), Err)
-}
-
-/// Deletes the pairs that this plugin has labelled as the network's, save for those of valid attachments.
-fn collect_links(plugin: &Bridge, req: &GcRequest<Bridge>) -> Result<()> {
-    let network = req.network().as_str();
-    let of_network = network_key(network);
-    let valid: Vec<_> = req.valid_attachments().iter().map(|valid| Owner::of(network, valid).key()).collect();
-    let is_stale = |key: &str| key.starts_with(&of_network) && !valid.iter().any(|valid| valid == key);
-    veth::delete_labelled(&plugin.kernel.current()?.netlink()?, is_stale)
 }

@@ -6,12 +6,12 @@
 //! | module | decides |
 //! | --- | --- |
 //! | `config` | what the configuration means |
-//! | `add`, `del`, `check`, `gc` | the order of work |
+//! | `add`, `check`, `gc` | the order of work |
 //! | `bridge`, `veth`, `vlan` | links |
-//! | `container`, `gateway` | addresses and routes, on either side |
-//! | `masq`, `macspoof` | rules of the firewall: Go's, so that either plugin undoes the other's work |
-//! | `names` | what belongs to which attachment |
-//! | `undo` | what a failed ADD takes back |
+//! | `gateway` | the bridge's addresses |
+//! | `macspoof`, `names` | rules of the firewall: Go's, so that either plugin undoes the other's work |
+//!
+//! What it shares with other plugins, such as masquerade, is in `plugin-attach`.
 //!
 //! # Where this differs from Go's plugin
 //!
@@ -38,14 +38,10 @@ mod add;
 mod bridge;
 mod check;
 mod config;
-mod container;
-mod del;
 mod gateway;
 mod gc;
 mod macspoof;
-mod masq;
 mod names;
-mod undo;
 mod veth;
 mod vlan;
 
@@ -56,11 +52,12 @@ use cni_skel::{
     AddRequest, AddResult, CheckRequest, CniPlugin, DelRequest, ErrorCode, GcRequest, Plugin, Result,
     ResultExt, StatusRequest,
 };
+use plugin_attach::{Owner, teardown};
 use plugin_support::firewall::probe::Backend;
 use plugin_support::firewall::{SystemTools, Tools};
 use plugin_support::kernel::Kernel;
 
-pub use self::config::{Args, Config, Masquerade, Runtime, Settings, Vlans};
+pub use self::config::{Args, Config, Runtime, Settings, Vlans};
 
 /// The bridge plugin.
 #[derive(CniPlugin)]
@@ -92,7 +89,10 @@ impl Plugin for Bridge {
     }
 
     fn del(&self, req: &DelRequest<Self>) -> Result<()> {
-        del::del(self, req)
+        let masquerade = req.config().masquerade().filter(|_| req.wants_ipam());
+        let remove_checks = |owner: &Owner| macspoof::remove(&*self.tools, owner);
+        let checks = req.config().mac_spoof_check().then_some(&remove_checks as _);
+        teardown::pair(&self.kernel, &*self.tools, req, masquerade, checks)
     }
 
     fn check(&self, req: &CheckRequest<Self>) -> Result<()> {
@@ -102,12 +102,7 @@ impl Plugin for Bridge {
     fn status(&self, req: &StatusRequest<Self>) -> Result<()> {
         let settings = Settings::new(req.config(), req.network_config())?;
         let masquerade = settings.masquerade.filter(|_| settings.ipam);
-        let masquerades = match masquerade.map(|masquerade| masquerade.backend) {
-            None => Ok(()),
-            Some(Some(backend)) => backend.check(&*self.tools),
-            Some(None) => Backend::detect(&*self.tools).map(drop),
-        };
-        masquerades.context("ipMasq is not possible").code(ErrorCode::PLUGIN_NOT_AVAILABLE)?;
+        masquerade.map_or(Ok(()), |masquerade| masquerade.status(&*self.tools))?;
         if settings.mac_spoof_check {
             let usable = Backend::Nftables.check(&*self.tools);
             usable.context("macspoofchk is not possible").code(ErrorCode::PLUGIN_NOT_AVAILABLE)?;

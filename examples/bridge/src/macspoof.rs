@@ -5,13 +5,14 @@
 
 use cni_skel::types::config::Attachment;
 use cni_skel::{Error, Result, ResultExt};
+use plugin_attach::Owner;
 use plugin_support::Mac;
 use plugin_support::firewall::nft::{Nft, Rule, Table};
 use plugin_support::firewall::{Tools, transact};
 use plugin_support::netlink::{Handle, Link};
 use serde_json::{Value, json};
 
-use crate::names::{Owner, spoof_chains_of, spoof_id_of};
+use crate::names::{SpoofNames as _, spoof_chains_of, spoof_id_of};
 
 const FAMILY: &str = "bridge";
 const TABLE: &str = "nat";

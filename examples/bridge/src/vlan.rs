@@ -1,13 +1,13 @@
 //! VLANs of a bridge: which ones pass a port, and the host's own link into one.
 
 use cni_skel::{Result, ResultExt};
+use plugin_attach::host::no_router_advertisements;
+use plugin_attach::owner::{random_mac, random_veth};
+use plugin_attach::veth::other_end;
 use plugin_support::netlink::{BridgeVlan, Handle, Link, LinkChange, LinkKind, NewLink, Peer};
 use plugin_support::netns::NetNs;
 
-use crate::bridge::no_router_advertisements;
 use crate::config::Vlans;
-use crate::names::{random_mac, random_veth};
-use crate::veth::other_end;
 
 /// Lets a port take part in its VLANs, and in no other.
 ///

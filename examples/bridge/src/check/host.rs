@@ -2,13 +2,15 @@
 
 use cni_skel::types::result::{Interface, IpConfig};
 use cni_skel::{AddResult, Cidr, Error, Result, ResultExt};
+use plugin_attach::addresses::network;
+use plugin_attach::check::{has_mac, mac_of};
+use plugin_attach::host::not_forwarded;
 use plugin_support::netlink::{Handle, Link, LinkDetails, LinkFlags};
 use plugin_support::netns::NetNs;
 
-use super::{Expected, has_mac, mac_of};
+use super::Expected;
 use crate::config::Settings;
-use crate::container::network;
-use crate::{gateway, vlan};
+use crate::vlan;
 
 /// Verifies that the bridge is as it is wanted.
 pub(super) fn check_bridge(
@@ -157,7 +159,7 @@ pub(super) fn check_gateway(
     {
         return Err(Error::message(format!("Failed to match addr {lost} on interface {}", link.name)));
     }
-    match gateway::not_forwarded(host, &gateways)? {
+    match not_forwarded(host, gateways.iter().map(Cidr::address))?.first() {
         None => Ok(()),
         Some(key) => Err(Error::message(format!("the host does not forward packets: {key} is 0"))),
     }

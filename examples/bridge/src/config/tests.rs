@@ -1,4 +1,5 @@
 use cni_skel::types::config::PluginConfig;
+use plugin_support::firewall::probe::Backend;
 use serde_json::{Value, json};
 
 use super::*;

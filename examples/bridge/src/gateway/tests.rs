@@ -113,15 +113,3 @@ fn a_change_of_addresses_that_fails_is_undone() {
     // Another container's ADD does the same.
     plan.apply(&netlink, &link, false).unwrap();
 }
-
-#[test]
-fn forwarding_is_enabled_for_the_families_that_need_it() {
-    let fake = FakeKernel::new();
-    let host = fake.host();
-    enable_forwarding(&host, &[cidr("fd00::1/64")]).unwrap();
-    let read = |key| host.sysctl().read(key).unwrap();
-    assert_eq!((read("net/ipv4/ip_forward"), read("net/ipv6/conf/all/forwarding")), ("0".into(), "1".into()));
-    assert_eq!(not_forwarded(&host, &[cidr("10.1.0.1/24")]).unwrap(), Some("net/ipv4/ip_forward"));
-    enable_forwarding(&host, &[cidr("10.1.0.1/24")]).unwrap();
-    assert_eq!(not_forwarded(&host, &[cidr("10.1.0.1/24"), cidr("fd00::1/64")]).unwrap(), None);
-}

@@ -5,7 +5,7 @@ use plugin_support::firewall::nft::{Nft, Rule, Table, quoted};
 use plugin_support::firewall::{Tools, transact};
 use serde_json::{Value, json};
 
-use crate::names::{Owner, key_of, network_key};
+use crate::owner::{Owner, key_of, network_key};
 
 const FAMILY: &str = "inet";
 const TABLE: &str = "cni_plugins_masquerade";

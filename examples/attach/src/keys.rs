@@ -1,13 +1,13 @@
-//! Hardware addresses as people write them.
+//! What keys that many plugins have may say.
 
-use cni_skel::{Error, MacAddr, Result};
+use cni_skel::{Error, ErrorCode, MacAddr, Result, ResultExt};
 
 /// Reads a hardware address in the three notations of Go: `0a:58:0a:01:00:05`, `0a-58-0a-01-00-05`, `0a58.0a01.0005`.
 ///
 /// # Errors
 ///
 /// When it is none, or none that an interface can have as its own.
-pub(super) fn parse(text: &str) -> Result<MacAddr> {
+pub fn mac_address(text: &str) -> Result<MacAddr> {
     let mac: MacAddr = undotted(text).as_deref().unwrap_or(text).parse().map_err(|_| {
         Error::message(format!(
             "invalid MAC address {text:?}, expected six bytes such as \"0a:58:0a:01:00:05\""
@@ -20,6 +20,35 @@ pub(super) fn parse(text: &str) -> Result<MacAddr> {
         )));
     }
     Ok(mac)
+}
+
+/// The first of several places that asks for a hardware address, each with its name and the code of its errors; empty is
+/// absent.
+///
+/// # Errors
+///
+/// When that is no address that an interface can have.
+pub fn first_mac(places: &[(&str, Option<&str>, ErrorCode)]) -> Result<Option<MacAddr>> {
+    let given = |(_, text, _): &&(_, Option<&str>, _)| text.is_some_and(|text| !text.is_empty());
+    let Some((place, Some(text), code)) = places.iter().find(given) else { return Ok(None) };
+    mac_address(text).map(Some).context(*place).code(*code)
+}
+
+/// What `mtu` says; `None` for the kernel's choice.
+///
+/// # Errors
+///
+/// When no link can have it. Code 7.
+pub fn mtu(bytes: Option<i64>) -> Result<Option<u32>> {
+    match bytes.unwrap_or_default() {
+        0 => Ok(None),
+        // 68 is the smallest that IPv4 can have.
+        bytes @ 68..=65535 => Ok(u32::try_from(bytes).ok()),
+        other => Err(Error::new(
+            ErrorCode::INVALID_NETWORK_CONFIG,
+            format!("mtu: invalid value {other}, expected 0 or a number from 68 to 65535"),
+        )),
+    }
 }
 
 /// The notation with dots in that with colons.
@@ -40,7 +69,7 @@ mod tests {
     #[test]
     fn all_notations_are_read() {
         for text in ["0a:58:0A:01:00:05", "0a-58-0a-01-00-05", "0a58.0A01.0005"] {
-            assert_eq!(parse(text).unwrap().to_string(), "0a:58:0a:01:00:05", "{text}");
+            assert_eq!(mac_address(text).unwrap().to_string(), "0a:58:0a:01:00:05", "{text}");
         }
     }
 
@@ -55,7 +84,7 @@ mod tests {
             ("01:00:5e:00:00:01", "cannot be that of a group"),
             ("0000.0000.0000", "cannot be zero"),
         ] {
-            let error = parse(text).unwrap_err().to_string();
+            let error = mac_address(text).unwrap_err().to_string();
             assert!(
                 error.contains(&format!("invalid MAC address {text:?}")) && error.contains(told),
                 "{error}"

@@ -1,4 +1,4 @@
-//! DEL: whatever there is of the attachment, and no error for what is gone.
+//! DEL and GC of pairs of links: whatever there is of an attachment, and no error for what is gone.
 //!
 //! A failure does not keep the rest from going, and the addresses are given back in any case.
 
@@ -6,12 +6,16 @@ use std::net::IpAddr;
 use std::panic::resume_unwind;
 use std::thread;
 
-use cni_skel::{AddResult, DelRequest, Error, Result, ResultExt};
+use cni_skel::types::config::Attachment;
+use cni_skel::{AddResult, CniPlugin, DelRequest, Error, Netns, Result, ResultExt};
+use plugin_support::firewall::Tools;
 use plugin_support::kernel::Kernel;
 use plugin_support::netlink::{AddressScope, Handle, Link};
+use plugin_support::netns::NetNs;
 
-use crate::names::Owner;
-use crate::{Bridge, macspoof, masq, veth};
+use crate::masquerade::{Known, Masquerade, Rules};
+use crate::owner::{Owner, network_key};
+use crate::veth;
 
 /// What was found of the attachment in the kernel.
 #[derive(Debug, Default)]
@@ -24,40 +28,79 @@ struct Found {
     alive: Vec<IpAddr>,
 }
 
-pub(crate) fn del(plugin: &Bridge, req: &DelRequest<Bridge>) -> Result<()> {
+/// What removes rules of an attachment that only one plugin makes.
+pub type RemoveRules<'a> = &'a dyn Fn(&Owner) -> Result<()>;
+
+/// The namespace of a container that may be gone.
+///
+/// # Errors
+///
+/// When something is there, but cannot be opened.
+pub fn netns_if_there(kernel: &Kernel, netns: Option<&Netns>) -> Result<Option<NetNs>> {
+    let Some(path) = netns.map(Netns::path) else { return Ok(None) };
+    match kernel.netns(path) {
+        Err(error) if error.is_not_found() || error.is_not_a_directory() => Ok(None),
+        // What an unmounted namespace leaves behind: a plain file.
+        Err(plugin_support::Error::NotNetns { .. } | plugin_support::Error::NotNsFile { .. }) => Ok(None),
+        opened => opened.map(Some).with_context(|| format!("failed to open netns {path:?}")),
+    }
+}
+
+/// Deletes the pair of an attachment, with its rules that masquerade and those that `more_rules` removes, and lets the
+/// IPAM plugin take its addresses back.
+///
+/// # Errors
+///
+/// Whatever could not be done.
+pub fn pair<P: CniPlugin>(
+    kernel: &Kernel,
+    tools: &dyn Tools,
+    req: &DelRequest<P>,
+    masquerade: Option<Masquerade>,
+    more_rules: Option<RemoveRules<'_>>,
+) -> Result<()> {
     let owner = Owner::new(req.network().as_str(), req.container_id().as_str(), req.ifname().as_str());
-    let masquerade = req.config().masquerade().filter(|_| req.wants_ipam());
-    let checks_mac = req.config().mac_spoof_check();
     let mut failures = Vec::new();
-    let mut found = find(plugin, req, &owner, masquerade.is_some()).unwrap_or_else(|error| {
+    let mut found = find(kernel, req.netns(), &owner, masquerade.is_some()).unwrap_or_else(|error| {
         failures.push(error);
         Found::default()
     });
     let known = known(req.prev_result(), &owner, &mut found);
-    let (link, kernel) = (found.link, plugin.kernel.clone());
+    let link = found.link;
     let ipam = req.wants_ipam().then(|| req.ipam());
     let remove_link = || {
         let removed = match link {
             Some((netlink, _)) => veth::delete(&netlink, &owner.ifname),
-            None => remove_hidden(&kernel, &owner),
+            None => remove_hidden(kernel, &owner),
         };
         // Only then nobody has the addresses any more.
         let given_back = ipam.map_or(Ok(()), |ipam| ipam?.del());
         [removed, given_back].into_iter().filter_map(Result::err).collect()
     };
-    if masquerade.is_none() && !checks_mac {
+    if masquerade.is_none() && more_rules.is_none() {
         failures.extend::<Vec<_>>(remove_link());
     } else {
         let remove_rules = || {
-            let masquerade = masquerade.map(|settings| {
-                masq::Rules { tools: &*plugin.tools, owner: &owner, settings }.remove(&known)
-            });
-            let spoof = checks_mac.then(|| macspoof::remove(&*plugin.tools, &owner));
-            [masquerade, spoof].into_iter().flatten().filter_map(Result::err).collect()
+            let masquerade =
+                masquerade.map(|settings| Rules { tools, owner: &owner, settings }.remove(&known));
+            let more = more_rules.map(|remove| remove(&owner));
+            [masquerade, more].into_iter().flatten().filter_map(Result::err).collect()
         };
         failures.extend(at_once(remove_link, remove_rules));
     }
     Error::all(failures).map_or(Ok(()), Err)
+}
+
+/// Deletes the pairs that are labelled as a network's, save for those of valid attachments.
+///
+/// # Errors
+///
+/// When the kernel refuses; the others are deleted all the same.
+pub fn collect_pairs(kernel: &Kernel, network: &str, valid: &[Attachment]) -> Result<()> {
+    let of_network = network_key(network);
+    let valid: Vec<_> = valid.iter().map(|valid| Owner::of(network, valid).key()).collect();
+    let is_stale = |key: &str| key.starts_with(&of_network) && !valid.iter().any(|valid| valid == key);
+    veth::delete_labelled(&kernel.current()?.netlink()?, is_stale)
 }
 
 /// Both at once: the kernel lets whoever deletes a link, or a rule, wait for a grace period.
@@ -74,25 +117,16 @@ fn at_once(first: impl FnOnce() -> Vec<Error> + Send, second: impl FnOnce() -> V
     })
 }
 
-fn find(plugin: &Bridge, req: &DelRequest<Bridge>, owner: &Owner, masquerades: bool) -> Result<Found> {
+fn find(kernel: &Kernel, netns: Option<&Netns>, owner: &Owner, masquerades: bool) -> Result<Found> {
     let mut found = Found::default();
-    let Some(path) = req.netns().map(|netns| netns.path()) else { return Ok(found) };
-    let netns = match plugin.kernel.netns(path) {
-        Err(error) if error.is_not_found() => return Ok(found),
-        // What an unmounted namespace leaves behind: a plain file, or not even the directory.
-        Err(plugin_support::Error::NotNetns { .. } | plugin_support::Error::NotNsFile { .. }) => {
-            return Ok(found);
-        }
-        Err(error) if error.is_not_a_directory() => return Ok(found),
-        opened => opened.with_context(|| format!("failed to open netns {path:?}"))?,
-    };
+    let Some(netns) = netns_if_there(kernel, netns)? else { return Ok(found) };
     let netlink = netns.netlink()?;
     let link = match netlink.link(&owner.ifname) {
         Err(error) if error.is_not_found() => None,
         link => Some(link?).filter(|link| link.is_kind("veth")),
     };
     let link = match link {
-        Some(link) if is_of_another(&link, &plugin.kernel.current()?.netlink()?, owner)? => None,
+        Some(link) if is_of_another(&link, &kernel.current()?.netlink()?, owner)? => None,
         link => link,
     };
     if masquerades {
@@ -124,7 +158,7 @@ fn remove_hidden(kernel: &Kernel, owner: &Owner) -> Result<()> {
 }
 
 /// What is known of the attachment's masquerade.
-fn known(prev_result: Option<&AddResult>, owner: &Owner, found: &mut Found) -> masq::Known {
+fn known(prev_result: Option<&AddResult>, owner: &Owner, found: &mut Found) -> Known {
     let mut addresses = std::mem::take(&mut found.addresses);
     if let Some(result) = prev_result {
         let own = result.container_interface(&owner.ifname);
@@ -132,7 +166,7 @@ fn known(prev_result: Option<&AddResult>, owner: &Owner, found: &mut Found) -> m
         addresses.extend(ips.map(|ip| ip.address.address()));
     }
     let addresses = Some(addresses).filter(|addresses| !addresses.is_empty());
-    masq::Known { addresses, alive: std::mem::take(&mut found.alive) }
+    Known { addresses, alive: std::mem::take(&mut found.alive) }
 }
 
 fn global_addresses(netlink: &Handle, link: &Link) -> Result<Vec<IpAddr>> {

@@ -6,32 +6,86 @@ mod nft;
 use std::net::IpAddr;
 
 use cni_skel::types::config::Attachment;
-use cni_skel::{Cidr, Error, Result, ResultExt};
+use cni_skel::{Cidr, Error, ErrorCode, Result, ResultExt};
 use plugin_support::firewall::probe::Backend;
 use plugin_support::firewall::{Family, Tools};
 
-use crate::config::Masquerade;
-use crate::names::Owner;
+use crate::owner::Owner;
 use crate::undo::warn;
 
 /// Both, IPv4 first.
 const FAMILIES: [Family; 2] = [Family::V4, Family::V6];
 
+/// How addresses are masqueraded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Masquerade {
+    /// The backend that is asked for; `None` to choose one that works.
+    pub backend: Option<Backend>,
+}
+
+impl Masquerade {
+    /// What the keys `ipMasq` and `ipMasqBackend` say; `None` if nothing is to be masqueraded.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such backend. Code 7.
+    pub fn new(on: Option<bool>, backend: Option<&str>) -> Result<Option<Self>> {
+        if !on.unwrap_or_default() {
+            return Ok(None);
+        }
+        let backend = match backend {
+            None => None,
+            Some("iptables") => Some(Backend::Iptables),
+            Some("nftables") => Some(Backend::Nftables),
+            Some(other) => {
+                return Err(Error::new(
+                    ErrorCode::INVALID_NETWORK_CONFIG,
+                    format!(
+                        "unknown ipmasq backend {other:?}: ipMasqBackend must be \"iptables\" or \"nftables\""
+                    ),
+                ));
+            }
+        };
+        Ok(Some(Self { backend }))
+    }
+
+    /// The same as far as that can be told, for DEL and GC, which look for rules of every backend anyway.
+    pub fn as_far_as_told(on: Option<bool>, backend: Option<&str>) -> Option<Self> {
+        on.unwrap_or_default().then(|| Self::new(on, backend).ok().flatten().unwrap_or_default())
+    }
+
+    /// Whether it is possible here.
+    ///
+    /// # Errors
+    ///
+    /// When the program is missing or does not work. Code 50.
+    pub fn status(self, tools: &dyn Tools) -> Result<()> {
+        let usable = match self.backend {
+            Some(backend) => backend.check(tools),
+            None => Backend::detect(tools).map(drop),
+        };
+        usable.context("ipMasq is not possible").code(ErrorCode::PLUGIN_NOT_AVAILABLE)
+    }
+}
+
 /// What is known of an attachment whose rules are to go.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Known {
+pub struct Known {
     /// Its addresses; `None` if they are not known.
-    pub(crate) addresses: Option<Vec<IpAddr>>,
+    pub addresses: Option<Vec<IpAddr>>,
     /// Addresses that are the container's still, on other interfaces.
-    pub(crate) alive: Vec<IpAddr>,
+    pub alive: Vec<IpAddr>,
 }
 
 /// The rules of an attachment.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rules<'a> {
-    pub(crate) tools: &'a dyn Tools,
-    pub(crate) owner: &'a Owner,
-    pub(crate) settings: Masquerade,
+pub struct Rules<'a> {
+    /// What runs programs.
+    pub tools: &'a dyn Tools,
+    /// Whose rules they are.
+    pub owner: &'a Owner,
+    /// How it is done.
+    pub settings: Masquerade,
 }
 
 impl Rules<'_> {
@@ -40,7 +94,7 @@ impl Rules<'_> {
     /// # Errors
     ///
     /// When a program is missing or refuses.
-    pub(crate) fn add(&self, addresses: &[Cidr]) -> Result<()> {
+    pub fn add(&self, addresses: &[Cidr]) -> Result<()> {
         match self.settings.backend {
             Some(backend) => self.add_by(backend, addresses),
             // Whether iptables works is best told by using it.
@@ -57,7 +111,7 @@ impl Rules<'_> {
     /// # Errors
     ///
     /// When some may be left.
-    pub(crate) fn remove(&self, known: &Known) -> Result<()> {
+    pub fn remove(&self, known: &Known) -> Result<()> {
         let addresses = known.addresses.as_deref();
         let has = |family| addresses.is_none_or(|list| list.iter().any(|ip| family_of(*ip) == family));
         let by_iptables = FAMILIES
@@ -86,7 +140,7 @@ impl Rules<'_> {
     /// # Errors
     ///
     /// When one is not.
-    pub(crate) fn check(&self, addresses: &[Cidr]) -> Result<()> {
+    pub fn check(&self, addresses: &[Cidr]) -> Result<()> {
         match self.settings.backend {
             Some(backend) => self.check_by(backend, addresses),
             None => self
@@ -149,7 +203,7 @@ impl Rules<'_> {
 /// # Errors
 ///
 /// When some may be left.
-pub(crate) fn collect(tools: &dyn Tools, network: &str, valid: &[Attachment]) -> Result<()> {
+pub fn collect(tools: &dyn Tools, network: &str, valid: &[Attachment]) -> Result<()> {
     let valid: Vec<_> = valid.iter().map(|attachment| Owner::of(network, attachment)).collect();
     let by_iptables = FAMILIES.map(|family| iptables::collect(tools, family, network, &valid).map(|()| true));
     let results = [all(by_iptables, true).map(drop), nft::collect(tools, network, &valid)];

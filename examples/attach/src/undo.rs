@@ -1,12 +1,14 @@
 //! What a failed ADD takes back.
 
+use std::fmt;
 use std::io::Write as _;
+use std::path::Path;
 
 use cni_skel::Result;
 
 /// Steps that take back what was made so far, unless it is to be kept. They run in the order in which they were added.
 #[derive(Default)]
-pub(crate) struct Undo<'a> {
+pub struct Undo<'a> {
     steps: Vec<(&'static str, Step<'a>)>,
 }
 
@@ -14,12 +16,12 @@ type Step<'a> = Box<dyn FnOnce() -> Result<()> + 'a>;
 
 impl<'a> Undo<'a> {
     /// Adds a step, and what it does.
-    pub(crate) fn by(&mut self, what: &'static str, step: impl FnOnce() -> Result<()> + 'a) {
+    pub fn by(&mut self, what: &'static str, step: impl FnOnce() -> Result<()> + 'a) {
         self.steps.push((what, Box::new(step)));
     }
 
     /// Keeps everything.
-    pub(crate) fn keep(mut self) {
+    pub fn keep(mut self) {
         self.steps.clear();
     }
 }
@@ -35,8 +37,16 @@ impl Drop for Undo<'_> {
     }
 }
 
-/// Tells a person what the runtime need not know.
-pub(crate) fn warn(text: &str) {
+impl fmt::Debug for Undo<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.steps.iter().map(|(what, _)| what)).finish()
+    }
+}
+
+/// Tells a person what the runtime need not know, after the name of the program, which is the plugin's.
+pub fn warn(text: &str) {
+    let program = std::env::args_os().next().unwrap_or_default();
+    let name = Path::new(&program).file_name().unwrap_or_default().to_string_lossy();
     // Nobody to tell is no reason to fail.
-    let _ = writeln!(std::io::stderr(), "bridge: {text}");
+    let _ = writeln!(std::io::stderr(), "{name}: {text}");
 }

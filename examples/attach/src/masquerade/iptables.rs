@@ -8,7 +8,7 @@ use plugin_support::firewall::iptables::{Change, Iptables, Table, value_of};
 use plugin_support::firewall::{Family, Tools, transact};
 
 use super::Known;
-use crate::names::{Owner, iptables_comment_of, is_masquerade_chain};
+use crate::owner::{Owner, iptables_comment_of, is_masquerade_chain};
 
 const TABLE: &str = "nat";
 const POSTROUTING: &str = "POSTROUTING";

@@ -1,0 +1,31 @@
+//! What plugins that make an interface share: from an IPAM plugin's answer to an interface that works, and back.
+//!
+//! Below CNI is `plugin-support`, which knows links and rules; this crate knows attachments, and what is made for one.
+//! A plugin adds which links it makes, and from which keys.
+//!
+//! | module | decides |
+//! | --- | --- |
+//! | [`addresses`] | how a link gets addresses and routes, and how duplicates are found |
+//! | [`check`] | whether link, addresses and routes are as ADD said |
+//! | [`host`] | what the host must let happen: forwarding, and no router advertisements |
+//! | [`keys`] | what keys that many plugins have may say |
+//! | [`masquerade`] | which rules of the firewall hide addresses behind the host's |
+//! | [`owner`] | what belongs to which attachment |
+//! | [`result`] | how a result comes to be |
+//! | [`teardown`] | what DEL finds and removes |
+//! | [`undo`] | what a failed ADD takes back |
+//! | [`veth`] | pairs of links, one end of them on the host |
+
+pub mod addresses;
+pub mod check;
+pub mod host;
+pub mod keys;
+pub mod masquerade;
+pub mod owner;
+pub mod result;
+pub mod teardown;
+pub mod undo;
+pub mod veth;
+
+pub use self::owner::Owner;
+pub use self::undo::{Undo, warn};
