@@ -72,7 +72,7 @@ pub(crate) fn add(plugin: &Bridge, req: &AddRequest<Bridge>) -> Result<AddResult
             gateway = Some(Gateway::find(&host, &host_netlink, &bridge, gateways, &settings)?);
         }
         let detection = if settings.detect_duplicates { Detection::MustBeOn } else { Detection::Off };
-        let manner = Manner { arp_notify: true, detection, ..Manner::default() };
+        let manner = Manner { arp_notify: true, ndisc_notify: true, detection };
         let inside = Inside { netns: &netns, netlink: &netlink, link: &link };
         inside.configure(&ips, &result.routes, manner)?;
         if let Some(masquerade) = settings.masquerade {
@@ -92,7 +92,11 @@ pub(crate) fn add(plugin: &Bridge, req: &AddRequest<Bridge>) -> Result<AddResult
     }
 
     let port = if settings.link_up {
-        veth::settled(&host, &host_netlink, port.index)?
+        let port = veth::settled(&host, &host_netlink, port.index)?;
+        if !result.ips.is_empty() {
+            veth::announce(&netlink, &link)?;
+        }
+        port
     } else {
         host_netlink.link_by_index(port.index)?
     };

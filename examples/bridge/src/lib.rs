@@ -32,6 +32,7 @@
 //! | The link of a VLAN's gateway takes router advertisements. | It takes none. |
 //! | All interfaces of a container in a network share an iptables chain, which the first DEL empties. | It goes with the last. |
 //! | IPv6 settings are touched without IPv6 addresses; the gateway's IPv6 address can be used after a second or two. | They are left alone; the address can be used at once, unless `enabledad` is set. |
+//! | A container that has another's address is announced before the port lets anything pass: for half a minute nobody reaches it. | It is announced once the port does. |
 //! | A malformed MAC, an unknown `ipMasqBackend` and the like are noticed half way. | Everything that the configuration can tell is refused before anything is made. |
 
 mod add;

@@ -1,4 +1,4 @@
-//! The host's end of the container's pair, as a port of the bridge.
+//! The host's end of the container's pair, as a port of the bridge, and what passes it first.
 
 use std::time::Duration;
 
@@ -66,6 +66,20 @@ pub(crate) fn settled(host: &NetNs, netlink: &Handle, index: u32) -> Result<Link
     }
     let state = state(port.oper_state);
     Err(Error::message(format!("bridge port in error state: {state} ({:?} should be up)", port.name)))
+}
+
+/// Lets the container's end tell its neighbours whose its addresses are, that another container may have had just before.
+/// It has done so when it came up, but the port let nothing pass then.
+///
+/// # Errors
+///
+/// When the kernel refuses.
+pub(crate) fn announce(netlink: &Handle, link: &Link) -> Result<()> {
+    let Some(mac) = link.mac else { return Ok(()) };
+    // A change of the hardware address is announced, also to the one that it is.
+    netlink
+        .change(link, &LinkChange::new().mac(mac))
+        .with_context(|| format!("failed to announce the addresses of {:?}", link.name))
 }
 
 /// A state in the words of RFC 2863, as `ip` and Go's library print it.

@@ -52,6 +52,24 @@ fn containers_reach_each_other_and_the_host_at_once() {
 }
 
 #[test]
+fn whoever_takes_over_an_address_is_reached_at_once() {
+    let (Some((node, a, b)), Some(heir)) = (three(), TestNetns::new()) else { return };
+    let config = config(&json!({"isGateway": true}));
+    node.add("a", &a, &config, &dual(5));
+    node.add("b", &b, &config, &dual(6));
+    let ways = [(&node.netns, "10.1.0.5"), (&b, "10.1.0.5"), (&node.netns, "fd00:1::5"), (&b, "fd00:1::5")];
+    // Now they know the hardware address of the first, and believe in it for half a minute.
+    for (from, to) in ways {
+        assert!(pings(from, to), "{to}");
+    }
+    node.del("a", &a, &config);
+    node.add("heir", &heir, &config, &dual(5));
+    for (from, to) in ways {
+        assert!(pings(from, to), "{to}");
+    }
+}
+
+#[test]
 fn isolated_containers_reach_the_host_alone() {
     let Some((node, a, b)) = three() else { return };
     let config = config(&json!({"isGateway": true, "portIsolation": true}));

@@ -1,4 +1,4 @@
-//! An ADD that fails leaves nothing but the bridge.
+//! An ADD that fails leaves nothing but the bridge, and one that is killed nothing that the next DEL does not remove.
 
 use cni_skel::types::Command;
 use plugin_support::testing::ScriptedTools;
@@ -70,6 +70,35 @@ fn c60_whatever_request_the_kernel_refuses_everything_is_undone() {
         world.check(&full(), &again).assert_success();
     }
     assert_eq!(refused, steps.len());
+}
+
+#[test]
+fn c22_del_cleans_up_wherever_add_was_killed() {
+    let good = world();
+    good.add(&full()).assert_success();
+    let changes = log(&good).len();
+    for change in 0..changes {
+        let world = world();
+        // Whatever it would undo stays.
+        world.fake.die_after(change);
+        world.add(&full()).assert_error(999);
+        assert_eq!(log(&world).len(), change);
+        world.fake.revive();
+        for _ in 0..2 {
+            let outcome = world.del(&full());
+            outcome.assert_success();
+            assert_eq!(commands(&outcome), [Command::Del]);
+            let links = world.host_links();
+            let shared = ["lo", "cni0", "cni0.100"];
+            let left = links.iter().filter(|link| !shared.contains(&link.as_str())).count();
+            let of_vlan = usize::from(links.iter().any(|link| link == "cni0.100"));
+            assert_eq!(left, of_vlan, "{change}: {links:?}");
+            assert!(world.inside().link("eth0").unwrap_err().is_not_found(), "{change}");
+        }
+        let again = world.add(&full());
+        again.assert_success();
+        world.check(&full(), &again).assert_success();
+    }
 }
 
 #[test]
