@@ -216,7 +216,10 @@ impl Done {
         if let Some((netlink, link, originals)) = self.link {
             errors.extend(link::restore(&netlink, &link, &originals));
         }
-        errors.extend(self.backup.and_then(|saved| saved.undo().err()));
+        // What could not be restored now, DEL can restore by the backup.
+        if errors.is_empty() {
+            errors.extend(self.backup.and_then(|saved| saved.undo().err()));
+        }
         errors.extend(self.sysctls.undo(netns).into_iter().map(Error::from));
         for error in errors {
             warn(&format!("cannot undo a failed ADD: {}", error.to_object().msg));

@@ -219,6 +219,27 @@ fn add_is_all_or_nothing_at_every_step() {
 }
 
 #[test]
+fn c22_del_restores_wherever_add_was_killed() {
+    let machine = Machine::new();
+    let made = machine.kernel.log().len();
+    machine.run(machine.add(everything())).assert_success();
+    let changes = machine.kernel.log().len() - made;
+    assert!(changes >= 5, "{:#?}", machine.kernel.log());
+    for change in 0..changes {
+        let machine = Machine::new();
+        let before = machine.link();
+        // Whatever it would undo stays.
+        machine.kernel.die_after(change);
+        machine.run(machine.add(everything())).assert_error(999);
+        machine.kernel.revive();
+        for _ in 0..2 {
+            machine.run(machine.del()).assert_success();
+            assert_eq!((machine.link(), machine.backup().exists()), (before.clone(), false), "{change}");
+        }
+    }
+}
+
+#[test]
 fn a_missing_interface_is_told_and_sysctls_are_undone() {
     let machine = Machine::new();
     let before = machine.state();

@@ -77,6 +77,8 @@ struct State {
     descriptors: HashMap<RawFd, usize>,
     next_index: u32,
     refusals: Vec<(String, RawErrno)>,
+    /// How long the log may get.
+    last_change: Option<usize>,
     log: Vec<String>,
     ipv6: bool,
 }
@@ -118,6 +120,7 @@ impl FakeKernel {
             descriptors: HashMap::new(),
             next_index: 2,
             refusals: Vec::new(),
+            last_change: None,
             log: Vec::new(),
             ipv6,
         };
@@ -164,6 +167,18 @@ impl FakeKernel {
         let errno =
             RawErrno::from_io_error(&std::io::Error::from_raw_os_error(errno)).unwrap_or(RawErrno::IO);
         locked(&self.state).refusals.push((attempt.into(), errno));
+    }
+
+    /// Refuses everything after so many more changes, so that a plugin cannot even undo them: what is left then is what a
+    /// plugin leaves that is killed there. [`revive`](Self::revive) ends it.
+    pub fn die_after(&self, changes: usize) {
+        let mut state = locked(&self.state);
+        state.last_change = Some(state.log.len() + changes);
+    }
+
+    /// Answers again, after [`die_after`](Self::die_after).
+    pub fn revive(&self) {
+        locked(&self.state).last_change = None;
     }
 
     /// What was changed so far, in the words of the errors: `create bridge "cni0"`. What was refused is not there.
@@ -247,8 +262,11 @@ impl State {
         self.namespaces.iter().position(|namespace| namespace.path.as_deref() == Some(path))
     }
 
-    /// The test's wish to refuse this request, which is fulfilled once.
+    /// The test's wish to refuse this request, which is fulfilled once, or every one.
     fn refusal(&mut self, attempt: &str) -> Answer<()> {
+        if self.last_change.is_some_and(|last| self.log.len() >= last) {
+            return Err(RawErrno::IO);
+        }
         match self.refusals.iter().position(|(text, _)| attempt.contains(text)) {
             Some(found) => Err(self.refusals.remove(found).1),
             None => Ok(()),

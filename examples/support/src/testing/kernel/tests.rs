@@ -160,3 +160,17 @@ fn what_it_does_not_know_is_unsupported() {
     let lo = netlink.link("lo").unwrap();
     assert!(netlink.neighbours(&lo).unwrap_err().is_unsupported());
 }
+
+#[test]
+fn a_dead_kernel_answers_nothing_until_it_is_revived() {
+    let fake = FakeKernel::new();
+    let netlink = fake.host().netlink().unwrap();
+    veth(&netlink, "a", "b");
+    fake.die_after(1);
+    netlink.set_up(&netlink.link("a").unwrap()).unwrap();
+    let refused = [netlink.link("a").map(drop), netlink.links().map(drop)];
+    assert!(refused.iter().all(Result::is_err), "{refused:?}");
+    fake.revive();
+    assert!(netlink.link("a").unwrap().is_up());
+    assert_eq!(fake.log().len(), 2);
+}
