@@ -1,4 +1,4 @@
-//! A node whose runtime is `cnitool`: a private host with one of the two networks.
+//! A node whose runtime is `cnitool`: a private host with one of the networks.
 
 use std::path::Path;
 
@@ -8,10 +8,12 @@ use cni_tests::private_host::{Background, HostCommand, PrivateHost, Ran};
 use serde_json::{Value, json};
 
 /// Go's plugins.
-pub(super) const GOS: [Plugin; 4] = [Go("bridge"), Go("host-local"), Go("tuning"), Go("portmap")];
+pub(super) const GOS: [Plugin; 5] =
+    [Go("bridge"), Go("host-local"), Go("static"), Go("tuning"), Go("portmap")];
 
 /// The same of ours.
-pub(super) const OURS: [Plugin; 4] = [Ours("bridge"), Ours("host-local"), Ours("tuning"), Ours("portmap")];
+pub(super) const OURS: [Plugin; 5] =
+    [Ours("bridge"), Ours("host-local"), Ours("static"), Ours("tuning"), Ours("portmap")];
 
 /// The port of the host that tests publish.
 pub(super) const PORT: &str = "8080";
@@ -24,6 +26,8 @@ pub(super) enum Network {
     /// The bridge connects containers, and a chain is behind it. The host takes part if somebody gives the bridge an
     /// address.
     Pod,
+    /// As [`Gateway`](Self::Gateway), with addresses that the runtime chooses.
+    Chosen,
 }
 
 impl Network {
@@ -31,6 +35,9 @@ impl Network {
         let text = match self {
             Self::Gateway => {
                 r#"{"cniVersion":"1.0.0","name":"mynet","plugins":[{"type":"bridge","bridge":"cni0","isGateway":true,"ipMasq":true,"ipam":{"type":"host-local","ranges":[[{"subnet":"10.244.1.0/24"}]],"routes":[{"dst":"0.0.0.0/0"}]}},{"type":"portmap","capabilities":{"portMappings":true}}]}"#
+            }
+            Self::Chosen => {
+                r#"{"cniVersion":"1.0.0","name":"chosen","plugins":[{"type":"bridge","bridge":"cni0","isDefaultGateway":true,"ipMasq":true,"capabilities":{"ips":true},"ipam":{"type":"static"}},{"type":"portmap","capabilities":{"portMappings":true}}]}"#
             }
             Self::Pod => {
                 r#"{"cniVersion":"1.0.0","name":"pod-network","plugins":[{"type":"bridge","bridge":"cni0","ipam":{"type":"host-local","subnet":"10.244.0.0/16"}},{"type":"tuning"},{"type":"portmap","capabilities":{"portMappings":true}}]}"#
@@ -43,13 +50,14 @@ impl Network {
         match self {
             Self::Gateway => "mynet",
             Self::Pod => "pod-network",
+            Self::Chosen => "chosen",
         }
     }
 
     /// What addresses of the network start with, and what they end with.
     pub(super) fn subnet(self) -> (&'static str, &'static str) {
         match self {
-            Self::Gateway => ("10.244.1.", "/24"),
+            Self::Gateway | Self::Chosen => ("10.244.1.", "/24"),
             Self::Pod => ("10.244.0.", "/16"),
         }
     }
@@ -57,19 +65,28 @@ impl Network {
     /// The address of the host that containers of the network reach.
     pub(super) fn host(self) -> &'static str {
         match self {
-            Self::Gateway => Neighbour::HOST[0],
+            Self::Gateway | Self::Chosen => Neighbour::HOST[0],
             Self::Pod => "10.244.255.254",
         }
+    }
+
+    /// Whether the bridge is the containers' gateway.
+    pub(super) fn has_gateway(self) -> bool {
+        matches!(self, Self::Gateway | Self::Chosen)
     }
 
     /// A container's routes, beside the one to the network itself.
     pub(super) fn routes(self) -> &'static [&'static str] {
         match self {
-            Self::Gateway => &["default via 10.244.1.1 dev eth0"],
+            Self::Gateway | Self::Chosen => &["default via 10.244.1.1 dev eth0"],
             Self::Pod => &[],
         }
     }
 }
+
+/// The addresses that the runtime chooses for containers.
+const CHOSEN: [(&str, &str); 3] =
+    [("one", "10.244.1.101/24"), ("published", "10.244.1.7/24"), ("three", "10.244.1.33/24")];
 
 /// A private host with a network.
 pub(super) struct Node {
@@ -106,7 +123,7 @@ impl Node {
 
     /// The host takes part in a network of which it is not the gateway.
     pub(super) fn join(&self) {
-        if matches!(self.network, Network::Gateway) {
+        if self.network.has_gateway() {
             return;
         }
         let link: Value = self.host.run(["ip", "-j", "link", "show", "cni0"]).json();
@@ -116,20 +133,25 @@ impl Node {
         self.host.run(["sysctl", "-qw", "net.ipv4.ip_forward=1"]);
     }
 
-    /// Runs `command` for a container, one of whose ports is published.
+    /// Runs `command` for a container. The one called `published` has a port of the host.
     pub(super) fn cnitool(&self, command: &str, container: &Container) -> HostCommand {
         self.cnitool_at(command, &[&container.netns.path()])
     }
 
     pub(super) fn cnitool_at(&self, command: &str, netns: &[&Path]) -> HostCommand {
         let words = ["/opt/cni/bin/cnitool", command, self.network.name()].map(str::as_ref);
-        let capabilities =
-            json!({"portMappings": [{"hostPort": 8080, "containerPort": 80, "protocol": "tcp"}]});
         let command = self.host.command(words.into_iter().chain(netns.iter().map(|path| path.as_os_str())));
-        match netns {
-            [path] if path.ends_with("test-published") => command.env("CAP_ARGS", capabilities.to_string()),
-            _ => command,
+        let [path] = netns else { return command };
+        let mut capabilities = json!({});
+        if path.ends_with("test-published") {
+            capabilities["portMappings"] =
+                json!([{"hostPort": 8080, "containerPort": 80, "protocol": "tcp"}]);
         }
+        if matches!(self.network, Network::Chosen) {
+            let at = CHOSEN.iter().position(|(name, _)| path.ends_with(format!("test-{name}"))).unwrap();
+            capabilities["ips"] = json!([CHOSEN[at].1]);
+        }
+        command.env("CAP_ARGS", capabilities.to_string())
     }
 
     /// ADD, whose result must be what the kernel has.
@@ -157,13 +179,16 @@ impl Node {
         assert_eq!(result["ips"][0]["address"], found);
         let (start, end) = self.network.subnet();
         assert!(found.starts_with(start) && found.ends_with(end), "{found}");
+        if matches!(self.network, Network::Chosen) {
+            assert!(CHOSEN.contains(&(container.name, found.as_str())), "{found}");
+        }
 
         let routes = container.netns.run(&["ip", "-4", "route"]).stdout;
         let (own, others): (Vec<&str>, Vec<&str>) =
             routes.lines().map(str::trim).partition(|route| route.contains("proto kernel"));
         assert_eq!((own.len(), others), (1, self.network.routes().to_vec()), "{routes}");
         let gateway = self.host.run(["ip", "-4", "addr", "show", "cni0"]).stdout;
-        assert_eq!(gateway.contains("10.244.1.1/24"), matches!(self.network, Network::Gateway), "{gateway}");
+        assert_eq!(gateway.contains("10.244.1.1/24"), self.network.has_gateway(), "{gateway}");
     }
 
     /// Asserts that the published port answers with the container's name to everyone who can reach the host.
@@ -171,7 +196,7 @@ impl Node {
         let dial = |address| ["busybox", "nc", "-w", "5", address, PORT];
         let mut calls =
             vec![self.host.command(dial("127.0.0.1")), other.netns.command(&dial(self.network.host()))];
-        if matches!(self.network, Network::Gateway) {
+        if self.network.has_gateway() {
             calls.push(self.host.command(dial(Neighbour::HOST[0])));
             calls.push(self.neighbour.netns.command(&dial(Neighbour::HOST[0])));
         }

@@ -2,9 +2,10 @@
 
 use cni_tests::bins::Plugin::{self, Ours};
 use cni_tests::runtimes::{Cri, Ctr, Podman};
-use serde_json::json;
 
 use super::story::{self, Family};
+
+const BOTH: [Family; 2] = [Family::V4, Family::V6];
 
 /// `loopback` is for the runtimes that use it on every container.
 const PLUGINS: [Plugin; 5] =
@@ -12,17 +13,17 @@ const PLUGINS: [Plugin; 5] =
 
 #[test]
 fn podman() {
-    tell::<Podman>();
+    story::tell::<Podman>(&PLUGINS, &BOTH);
 }
 
 #[test]
 fn ctr() {
-    tell::<Ctr>();
+    story::tell::<Ctr>(&PLUGINS, &BOTH);
 }
 
 #[test]
 fn cri() {
-    tell::<Cri>();
+    story::tell::<Cri>(&PLUGINS, &BOTH);
 }
 
 #[test]
@@ -40,7 +41,19 @@ fn cri_add_fails() {
     story::tell_of_failure::<Cri>(&PLUGINS);
 }
 
-fn tell<R: cni_tests::runtimes::Runtime>() {
-    let tuning = json!({"type": "tuning", "sysctl": {"net.core.somaxconn": "500"}, "mtu": 1400});
-    story::tell::<R>(&PLUGINS, &[Family::V4, Family::V6], &[tuning]);
+/// Masquerade and published ports by nftables, with no rule of iptables.
+#[test]
+fn cri_by_nftables() {
+    let conflist = story::by_nftables(story::network(&BOTH, &[]));
+    let plugins = [Ours("bridge"), Ours("host-local"), Ours("portmap"), Ours("loopback")];
+    let Some(host) = story::host::<Cri>(&plugins, &conflist) else { return };
+    story::tell_on::<Cri>(&host, &plugins, &BOTH);
+    let tables = host.run(["nft", "list", "tables"]).stdout;
+    for table in ["inet cni_plugins_masquerade", "ip cni_hostport", "ip6 cni_hostport"] {
+        assert!(tables.contains(table), "{table:?} is not in {tables}");
+    }
+    for save in ["iptables-save", "ip6tables-save"] {
+        let rules = host.run([save]).stdout;
+        assert!(!rules.contains("CNI-"), "{rules}");
+    }
 }

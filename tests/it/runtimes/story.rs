@@ -1,7 +1,6 @@
 //! What every runtime must achieve with every set of plugins: containers that reach each other and the world,
 //! published ports that answer from everywhere, and nothing left when they are gone.
 
-use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
@@ -84,6 +83,32 @@ pub(super) fn network(families: &[Family], chained: &[Value]) -> Value {
     json!({"cniVersion": "1.0.0", "name": "mynet", "plugins": plugins})
 }
 
+/// The `tuning` plugin, with what [`assert_tuned`] looks for.
+fn tuning() -> Value {
+    json!({"type": "tuning", "sysctl": {"net.core.somaxconn": "500"}, "mtu": 1400})
+}
+
+/// What is chained for a set of plugins: `tuning` if it is in the set.
+fn chained(plugins: &[Plugin]) -> Vec<Value> {
+    if has_tuning(plugins) { vec![tuning()] } else { Vec::new() }
+}
+
+fn has_tuning(plugins: &[Plugin]) -> bool {
+    plugins.contains(&Plugin::Go("tuning")) || plugins.contains(&Plugin::Ours("tuning"))
+}
+
+/// The network with the nftables backends, which Debian's plugins do not know.
+pub(super) fn by_nftables(mut conflist: Value) -> Value {
+    for plugin in conflist["plugins"].as_array_mut().unwrap() {
+        match plugin["type"].as_str() {
+            Some("bridge") => plugin["ipMasqBackend"] = "nftables".into(),
+            Some("portmap") => plugin["backend"] = "nftables".into(),
+            _ => {}
+        }
+    }
+    conflist
+}
+
 /// A host with `plugins` and the network `conflist` for the runtime `R`; `None` where the test is skipped.
 pub(super) fn host<R: Runtime>(plugins: &[Plugin], conflist: &Value) -> Option<PrivateHost> {
     let host = PrivateHost::start(R::PROGRAMS, plugins)?;
@@ -92,8 +117,8 @@ pub(super) fn host<R: Runtime>(plugins: &[Plugin], conflist: &Value) -> Option<P
 }
 
 /// Tells the story with runtime `R`.
-pub(super) fn tell<R: Runtime>(plugins: &[Plugin], families: &[Family], chained: &[Value]) {
-    if let Some(host) = host::<R>(plugins, &network(families, chained)) {
+pub(super) fn tell<R: Runtime>(plugins: &[Plugin], families: &[Family]) {
+    if let Some(host) = host::<R>(plugins, &network(families, &chained(plugins))) {
         tell_on::<R>(&host, plugins, families);
     }
 }
@@ -104,6 +129,9 @@ pub(super) fn tell_on<R: Runtime>(host: &PrivateHost, plugins: &[Plugin], famili
     let mut runtime = R::start(host.clone(), "mynet");
     runtime.run(&Container::named("c1").publish(PORT)).unwrap();
     runtime.run(&Container::named("c2")).unwrap();
+    if has_tuning(plugins) {
+        ["c1", "c2"].iter().for_each(|name| assert_tuned(&runtime, name));
+    }
 
     for &family in families {
         let (one, two) = (address(&runtime, "c1", family), address(&runtime, "c2", family));
@@ -153,7 +181,7 @@ pub(super) fn tell_of_failure<R: Runtime>(plugins: &[Plugin]) {
 /// other works with and takes down.
 pub(super) fn tell_of_a_change<R: Runtime>(from: &[Plugin], to: &[Plugin]) {
     let families = [Family::V4, Family::V6];
-    let Some(host) = host::<R>(from, &network(&families, &[])) else { return };
+    let Some(host) = host::<R>(from, &network(&families, &[tuning()])) else { return };
     let neighbour = host.neighbour();
     let mut runtime = R::start(host.clone(), "mynet");
     runtime.run(&Container::named("c1").publish(PORT)).unwrap();
@@ -165,6 +193,7 @@ pub(super) fn tell_of_a_change<R: Runtime>(from: &[Plugin], to: &[Plugin]) {
         assert_pings(&runtime, "c2", family, &other);
         assert_published(&runtime, &neighbour, family);
     }
+    ["c1", "c2"].iter().for_each(|name| assert_tuned(&runtime, name));
     runtime.remove("c1").unwrap();
     runtime.run(&Container::named("c1").publish(PORT)).unwrap();
     families.iter().for_each(|family| assert_published(&runtime, &neighbour, *family));
@@ -172,32 +201,41 @@ pub(super) fn tell_of_a_change<R: Runtime>(from: &[Plugin], to: &[Plugin]) {
     host.install_all(from);
     runtime.remove("c1").unwrap();
     runtime.remove("c2").unwrap();
-    let footprint = host.footprint();
+    let mut footprint = host.footprint();
     // Ours notes which ports it has forwarded, and Go's does not know of the note.
-    assert!(footprint.records.iter().all(|path| path.starts_with("/run/cni/portmap/")), "{footprint:#?}");
-    assert_eq!(Footprint { records: BTreeSet::new(), ..footprint }, Footprint::default());
+    footprint.records.retain(|path| !path.starts_with("/run/cni/portmap/"));
+    assert_only_go_left::<R>(from, footprint);
 }
 
 fn assert_nothing_left<R: Runtime>(host: &PrivateHost, plugins: &[Plugin]) {
-    if plugins.contains(&Plugin::Go("bridge")) && !R::DEL_HAS_NETNS {
-        assert_only_masquerade_left(host);
-    } else {
-        host.assert_clean();
-    }
+    assert_only_go_left::<R>(plugins, host.footprint());
 }
 
-/// Go's bridge looks into the namespace for the addresses whose masquerade it ends; with none given, the rules
-/// stay.
-fn assert_only_masquerade_left(host: &PrivateHost) {
-    let footprint = host.footprint();
-    let is_masquerade = |rule: &String| {
-        rule.ends_with("-j MASQUERADE")
-            || rule.ends_with("-j ACCEPT")
-            || rule.contains("POSTROUTING -s")
-            || rule.starts_with(':')
-    };
-    assert!(!footprint.rules.is_empty() && footprint.rules.iter().all(is_masquerade), "{footprint:#?}");
-    assert_eq!(Footprint { rules: BTreeSet::new(), ..footprint }, Footprint::default());
+/// Asserts that nothing is left but what Go's plugins leave on a DEL without a namespace: its bridge looks there for the
+/// addresses whose masquerade it ends, and its tuning for the link that it restores.
+fn assert_only_go_left<R: Runtime>(plugins: &[Plugin], mut left: Footprint) {
+    if !R::DEL_HAS_NETNS && plugins.contains(&Plugin::Go("bridge")) {
+        let is_masquerade = |rule: &String| {
+            rule.ends_with("-j MASQUERADE")
+                || rule.ends_with("-j ACCEPT")
+                || rule.contains("POSTROUTING -s")
+                || rule.starts_with(':')
+        };
+        assert!(!left.rules.is_empty() && left.rules.iter().all(is_masquerade), "{left:#?}");
+        left.rules.clear();
+    }
+    if !R::DEL_HAS_NETNS && plugins.contains(&Plugin::Go("tuning")) {
+        left.records.retain(|path| !path.starts_with("/run/cni/tuning/"));
+    }
+    assert_eq!(left, Footprint::default(), "attachments left something behind");
+}
+
+/// Asserts that the container is as [`tuning`] says.
+fn assert_tuned<R: Runtime>(runtime: &R, name: &str) {
+    let link = runtime.exec(name, &["ip", "link", "show", "eth0"]);
+    assert!(link.stdout.contains(" mtu 1400 "), "{name}: {link}");
+    let backlog = runtime.exec(name, &["cat", "/proc/sys/net/core/somaxconn"]);
+    assert_eq!(backlog.stdout.trim(), "500", "{name}: {backlog}");
 }
 
 /// The container's address, which is the only one of global scope in the family and lies in the network's

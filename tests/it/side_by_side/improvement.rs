@@ -131,6 +131,21 @@ mod tests {
         assert_eq!(list.explain("a", difference(&["x = 0"], &["x = 2"])).unwrap().go, ["x = 0"]);
     }
 
+    /// An entry that nobody reads, or that says nothing, would never be missed.
+    #[test]
+    fn every_entry_is_of_a_suite_and_says_where_what_and_why() {
+        let lists: BTreeMap<String, Vec<Improvement>> = serde_json::from_str(LIST).unwrap();
+        for (plugins, list) in &lists {
+            let is_known = |plugin: &str| super::super::suites().iter().any(|suite| suite.plugin == plugin);
+            assert!(plugins == EVERY || plugins.split(", ").all(is_known), "{plugins:?}");
+            for improvement in list {
+                let says = !improvement.go.is_empty() || !improvement.ours.is_empty();
+                let is_whole = says && !improvement.cases.is_empty() && !improvement.why.is_empty();
+                assert!(is_whole, "{improvement:?}");
+            }
+        }
+    }
+
     #[test]
     fn what_does_not_show_any_more_is_told() {
         let mut list = listed(r#"[{"cases": ["a", "b*"], "ours": ["x = 1"], "why": "w"}]"#);

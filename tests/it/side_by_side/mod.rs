@@ -42,6 +42,16 @@ fn tuning() {
     compare(&cases::tuning::suite());
 }
 
+fn suites() -> [Suite; 5] {
+    [
+        cases::bridge::suite(),
+        cases::host_local::suite(),
+        cases::portmap::suite(),
+        cases::static_ipam::suite(),
+        cases::tuning::suite(),
+    ]
+}
+
 fn compare(suite: &Suite) {
     let mut improvements = Improvements::of(suite.plugin);
     let mut faults = Vec::new();

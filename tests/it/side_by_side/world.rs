@@ -16,10 +16,12 @@ const PRELUDE: &str = "
 # Removes a network namespace; the kernel takes its links away in the background.
 remove_netns() {
     ip netns del $1
-    for try in {1..200}; do
+    for try in {1..1200}; do
         [[ $(ip -br link show type veth) ]] || return 0
         sleep 0.05
     done
+    echo >&2 'the links of the namespace do not go'
+    return 1
 }
 ";
 
