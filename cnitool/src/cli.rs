@@ -76,6 +76,9 @@ pub(crate) enum Command {
     /// Show which spec versions plugins support, and the best that they have in common
     #[command(after_help = help::PLUGIN_VERSIONS)]
     Version(Version),
+    /// Ask a plugin what it is: commands, capabilities, configuration keys
+    #[command(after_help = help::DESCRIBE)]
+    Describe(Describe),
     /// Tell everything that is wrong with configurations, without running them
     #[command(after_help = help::VALIDATE)]
     Validate(Validate),
@@ -157,10 +160,20 @@ pub(crate) struct Version {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Describe {
+    /// The plugin: a path, or a name to look for along the plugin path
+    #[arg(value_name = "PLUGIN")]
+    pub(crate) plugin: String,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Validate {
-    /// A file, a network, or a directory; by default the directory of the configurations
+    /// Files, networks, or directories; by default the directory of the configurations
     #[arg(value_name = "FILE|NET|DIR")]
-    pub(crate) subject: Option<String>,
+    pub(crate) subjects: Vec<String>,
+    /// Let warnings count as errors
+    #[arg(long)]
+    pub(crate) strict: bool,
     /// What a runtime would offer by capability, as a JSON object [env: CAP_ARGS]
     #[arg(long, value_name = "JSON")]
     pub(crate) cap_args: Option<OsString>,

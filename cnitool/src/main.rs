@@ -6,6 +6,7 @@
 //! | `env` | what was meant: flags over environment over defaults |
 //! | `netns` | the container ID of a network namespace |
 //! | `cmd` | what each subcommand does |
+//! | `lint` | what plugins' descriptions say of a configuration |
 //! | `trace` | what is recorded of each run of a plugin |
 //! | `output` | every text that a user sees |
 
@@ -13,6 +14,7 @@ mod cli;
 mod cmd;
 mod env;
 mod failure;
+mod lint;
 mod netns;
 mod output;
 mod trace;

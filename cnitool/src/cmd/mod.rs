@@ -7,6 +7,7 @@ mod check;
 mod completions;
 mod conformance;
 mod del;
+mod describe;
 mod gc;
 mod list;
 mod man;
@@ -15,7 +16,8 @@ mod validate;
 mod version;
 
 pub(crate) use ask::{Asked, best_common};
-pub(crate) use validate::{Excerpt, Validated};
+pub(crate) use describe::Described;
+pub(crate) use validate::Validated;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -55,6 +57,7 @@ fn dispatch(command: Command, context: &Context<'_>) -> Result<(), Failure> {
         Command::Gc(args) => gc::run(&args, context),
         Command::Status(args) => status::run(&args, context),
         Command::Version(args) => version::run(&args, context),
+        Command::Describe(args) => describe::run(&args, context),
         Command::Validate(args) => validate::run(&args, context),
         Command::Conformance(args) => conformance::run(&args, context),
         Command::List => list::run(context),

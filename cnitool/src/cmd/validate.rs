@@ -1,11 +1,12 @@
-//! `validate`: everything that is wrong with a configuration, found without touching any network.
+//! `validate`: everything that is wrong with a configuration, found without touching any network: by the files, by what
+//! the plugins answer to VERSION, and by what they say of themselves.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use libcni::cni_types::config::{ListedPlugin, NetworkList, PluginConfig};
-use libcni::cni_types::{CniVersion, ExtraKeys, InvalidName, PluginType};
-use libcni::{Client, LoadError, Network, Problem, Scan, SkipReason, Skipped, UnsupportedVersion};
+use libcni::cni_types::{CniVersion, Command, ExtraKeys, InvalidName, PluginType};
+use libcni::{LoadError, Network, Problem, Scan, SkipReason, Skipped, UnsupportedVersion};
 
 use super::ask::{self, Asked};
 use super::version::is_path;
@@ -13,6 +14,7 @@ use super::{Context, declared};
 use crate::cli::Validate;
 use crate::env;
 use crate::failure::{Failure, Fault, Usage};
+use crate::lint::{self, Document, Excerpt, Remark};
 use crate::output::Validations;
 
 /// What is known about one file.
@@ -28,32 +30,52 @@ pub(crate) struct Validated {
     /// Types of IPAM plugins that no plugin can have, and whose they are.
     pub(crate) bad_ipam: Vec<(PluginType, InvalidName)>,
     pub(crate) asked: Vec<Asked>,
+    /// What the plugins' descriptions say of the files.
+    pub(crate) remarks: Vec<Remark>,
+    /// The commands for which plugins only succeed.
+    pub(crate) idle: Vec<(Command, Vec<PluginType>)>,
     /// What is offered and would have no effect.
     pub(crate) unconsumed: Vec<String>,
 }
 
-/// A line of a file, and a place in it.
-#[derive(Debug)]
-pub(crate) struct Excerpt {
-    pub(crate) line: String,
-    /// How many characters stand before the place.
-    pub(crate) before: usize,
-}
-
 pub(super) fn run(args: &Validate, context: &Context<'_>) -> Result<(), Failure> {
     let offered = env::capability_args(args.cap_args.clone(), context.env)?;
-    let (files, unused) = subject(args.subject.as_deref(), context)?;
-    let client = ask::client(context);
-    let files = files.into_iter().map(|file| validate(file, &client, &offered)).collect();
-    let validations = Validations { files, unused };
+    let (files, unused) = subjects(&args.subjects, context)?;
+    let files = files.into_iter().map(|file| validate(file, context, &offered)).collect();
+    let validations = Validations { files, unused, strict: args.strict };
     let is_ok = validations.is_ok();
     context.console.show(&validations)?;
     if is_ok { Ok(()) } else { Err(Failure::Told) }
 }
 
-/// The files that are meant, and those beside them that are not used.
-fn subject(text: Option<&str>, context: &Context<'_>) -> Result<(Vec<PathBuf>, Vec<Skipped>), Failure> {
-    let Some(text) = text else { return folder(&context.settings.conf_dir) };
+/// The files that are meant, each once, and those beside them that are not used.
+fn subjects(texts: &[String], context: &Context<'_>) -> Result<(Vec<PathBuf>, Vec<Skipped>), Failure> {
+    if texts.is_empty() {
+        return folder(&context.settings.conf_dir);
+    }
+    let (mut files, mut unused): (Vec<PathBuf>, Vec<Skipped>) = (Vec::new(), Vec::new());
+    for text in texts {
+        let (more, beside) = subject(text, context)?;
+        for file in more {
+            let is_new = !files.iter().any(|known| is_same(known, &file));
+            files.extend(is_new.then_some(file));
+        }
+        for skipped in beside {
+            let is_new = !unused.contains(&skipped);
+            unused.extend(is_new.then_some(skipped));
+        }
+    }
+    Ok((files, unused))
+}
+
+/// Whether two paths lead to one file.
+fn is_same(one: &Path, other: &Path) -> bool {
+    one == other
+        || fs::canonicalize(one).is_ok_and(|one| fs::canonicalize(other).is_ok_and(|other| one == other))
+}
+
+/// The files that one argument means.
+fn subject(text: &str, context: &Context<'_>) -> Result<(Vec<PathBuf>, Vec<Skipped>), Failure> {
     let path = Path::new(text);
     if path.is_dir() && is_path(text) {
         return folder(path);
@@ -95,32 +117,45 @@ fn folder(dir: &Path) -> Result<(Vec<PathBuf>, Vec<Skipped>), Failure> {
     Ok((files, unused))
 }
 
-fn validate(file: PathBuf, client: &Client, offered: &ExtraKeys) -> Validated {
+fn validate(file: PathBuf, context: &Context<'_>, offered: &ExtraKeys) -> Validated {
     match Network::from_file(&file) {
         Ok(network) => {
             let configs: Vec<_> = network.plugins().iter().map(|plugin| plugin.config()).collect();
-            Validated {
+            let validated = Validated {
                 network: Some(network.name().to_string()),
                 version: network.version().ok(),
                 unknown_version: network.version().err(),
-                ..plugins(file, &configs, client, offered)
-            }
+                ..plugins(file, &configs, context, offered)
+            };
+            let drop_ins = network.plugins().iter().filter_map(|plugin| plugin.file()).map(Path::to_owned);
+            let remarks = remarks(&validated.file, drop_ins, &validated.asked);
+            let is_disabled = |command| match command {
+                Command::Check => network.disable_check(),
+                Command::Gc => network.disable_gc(),
+                _ => false,
+            };
+            let described = validated.asked.iter();
+            let described = described.filter_map(|asked| Some((&asked.plugin, asked.description()?)));
+            let described: Vec<_> = described.collect();
+            let idle = validated.version.map(|version| lint::idle(version, is_disabled, &described));
+            Validated { remarks, idle: idle.unwrap_or_default(), ..validated }
         }
-        Err(problems) => faulty(file, problems, client, offered),
+        Err(problems) => faulty(file, problems, context, offered),
     }
 }
 
 /// Of a file that gives no network, as much as can be read is looked at all the same.
-fn faulty(file: PathBuf, problems: Vec<Problem>, client: &Client, offered: &ExtraKeys) -> Validated {
+fn faulty(file: PathBuf, problems: Vec<Problem>, context: &Context<'_>, offered: &ExtraKeys) -> Validated {
     // A problem of the file as a whole: no JSON, or not even a file.
     let is_of_all = |problem: &Problem| problem.path.is_none() && problem.file.as_deref() == Some(&file);
-    if problems.iter().any(is_of_all) {
-        let problems = with_excerpts(problems);
-        return Validated { problems, ..plugins(file, &[], client, &ExtraKeys::default()) };
+    let is_unreadable = problems.iter().any(is_of_all);
+    let problems = problems.into_iter().map(|problem| (excerpt(&problem), problem)).map(|(at, it)| (it, at));
+    let problems = problems.collect();
+    if is_unreadable {
+        return Validated { problems, ..plugins(file, &[], context, &ExtraKeys::default()) };
     }
     let json = fs::read(&file).unwrap_or_default();
-    let single = file.extension().is_some_and(|extension| extension == "conf" || extension == "json");
-    let (network, version, listed) = if single {
+    let (network, version, listed) = if is_single(&file) {
         let listed = ListedPlugin::decode(&json).unwrap_or_default();
         (listed.config().name.clone(), listed.config().version().ok(), vec![listed])
     } else {
@@ -128,17 +163,29 @@ fn faulty(file: PathBuf, problems: Vec<Problem>, client: &Client, offered: &Extr
         (list.name.clone(), list.version().ok(), list.plugins)
     };
     let configs: Vec<_> = listed.iter().map(ListedPlugin::config).collect();
-    let problems = problems.into_iter().map(|problem| (excerpt(&problem), problem)).map(|(at, it)| (it, at));
-    Validated { network, version, problems: problems.collect(), ..plugins(file, &configs, client, offered) }
+    let validated = Validated { network, version, problems, ..plugins(file, &configs, context, offered) };
+    let remarks = remarks(&validated.file, [], &validated.asked);
+    Validated { remarks, ..validated }
+}
+
+/// Whether a file holds a single plugin's configuration, as its name says.
+fn is_single(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "conf" || extension == "json")
 }
 
 /// What can be said by the plugins.
-fn plugins(file: PathBuf, configs: &[&PluginConfig], client: &Client, offered: &ExtraKeys) -> Validated {
+fn plugins(
+    file: PathBuf,
+    configs: &[&PluginConfig],
+    context: &Context<'_>,
+    offered: &ExtraKeys,
+) -> Validated {
     let bad_ipam = configs.iter().filter_map(|config| {
         let fault = PluginType::new(config.ipam_type()?).err()?;
         Some((config.plugin_type().ok()?, fault))
     });
     let is_declared = |capability: &str| declared(configs.iter().copied(), capability);
+    let asked = ask::chain(&ask::client(context), configs.iter().copied());
     Validated {
         file,
         network: None,
@@ -146,7 +193,9 @@ fn plugins(file: PathBuf, configs: &[&PluginConfig], client: &Client, offered: &
         problems: Vec::new(),
         unknown_version: None,
         bad_ipam: bad_ipam.collect(),
-        asked: ask::chain(client, configs.iter().copied()),
+        asked: asked.into_iter().map(|asked| asked.and_describe(context)).collect(),
+        remarks: Vec::new(),
+        idle: Vec::new(),
         unconsumed: offered
             .iter()
             .map(|(capability, _)| capability.to_owned())
@@ -155,23 +204,26 @@ fn plugins(file: PathBuf, configs: &[&PluginConfig], client: &Client, offered: &
     }
 }
 
-fn with_excerpts(problems: Vec<Problem>) -> Vec<(Problem, Option<Excerpt>)> {
-    let with_excerpt = |problem| {
-        let excerpt = excerpt(&problem);
-        (problem, excerpt)
+/// What the plugins' descriptions say of a file that can be read, and of the files of its drop-in folder.
+fn remarks(file: &Path, drop_ins: impl IntoIterator<Item = PathBuf>, asked: &[Asked]) -> Vec<Remark> {
+    let describe = |name: &str| asked.iter().find(|asked| asked.plugin == *name)?.description();
+    let document = |file: PathBuf| {
+        let text = fs::read(&file).ok()?;
+        Document::new(file, text)
     };
-    problems.into_iter().map(with_excerpt).collect()
+    let of_drop_ins = drop_ins.into_iter().filter_map(document);
+    let of_drop_ins: Vec<_> = of_drop_ins.flat_map(|document| lint::single(&document, &describe)).collect();
+    let own = document(file.to_owned());
+    let own = own.map(|document| match is_single(file) {
+        true => lint::single(&document, &describe),
+        false => lint::list(&document, &describe),
+    });
+    own.into_iter().flatten().chain(of_drop_ins).collect()
 }
 
 /// The line of a problem, if it has one.
 fn excerpt(problem: &Problem) -> Option<Excerpt> {
     // Without a line it may be no file at all, and one that is never at its end.
-    let (line, column) = (problem.line.checked_sub(1)?, problem.column.checked_sub(1)?);
-    let text = fs::read(problem.file.as_ref()?).ok()?;
-    let line = text.split(|byte| *byte == b'\n').nth(line)?;
-    let before = line.get(..column)?;
-    Some(Excerpt {
-        line: String::from_utf8_lossy(line).trim_end().replace('\t', " "),
-        before: String::from_utf8_lossy(before).chars().count(),
-    })
+    problem.line.checked_sub(1)?;
+    Excerpt::of(&fs::read(problem.file.as_ref()?).ok()?, problem.line, problem.column)
 }

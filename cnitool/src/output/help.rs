@@ -14,6 +14,8 @@ Examples:
     cnitool add pod-network /run/netns/blue --trace
   What is wrong with a configuration, before it is used:
     cnitool validate ./10-pod-network.conflist
+  What a plugin does, and the keys of its configuration:
+    cnitool describe bridge
   A plugin that is being written, far from those of the system:
     cnitool --conf-dir ./net.d --plugin-path ./target/debug --cache-dir /tmp/cni \\
         add my-network /run/netns/blue
@@ -97,17 +99,31 @@ Examples:
 With a '/' in it the argument is a path; otherwise a network of the name is preferred to a plugin. The exit
 status is 1 if one of the plugins is missing or does not answer.";
 
+pub(crate) const DESCRIBE: &str = "\
+Examples:
+  cnitool describe bridge
+  cnitool describe ./target/debug/my-plugin
+  cnitool describe bridge --json | jq .description.configSchema
+
+A plugin of this SDK tells what it does for each command, the capabilities and arguments that it takes, and
+the keys of its configuration; everything comes from its code. Others, such as Go's, tell their versions alone.
+A plugin is asked for its versions first, and only one that answers is run with --describe, which is outside of
+the protocol. The exit status is 1 if it does not answer VERSION.";
+
 pub(crate) const VALIDATE: &str = "\
 Examples:
   cnitool validate
-  cnitool validate ./10-pod-network.conflist
+  cnitool validate ./10-pod-network.conflist ./20-storage.conf
   cnitool validate pod-network --cap-args '{\"portMappings\":[]}'
+  cnitool validate --strict --json
 
-With a '/' in it, or the ending of a configuration file, the argument is a path, otherwise a network's name.
+With a '/' in it, or the ending of a configuration file, an argument is a path, otherwise a network's name.
 
-It tells mistakes in the files with line and column, plugins that are missing, versions that do not fit, and
-warns of capabilities that no plugin would take. Each plugin is asked for its versions, and nothing else is
-run. The exit status is 1 if something is wrong.";
+It tells mistakes in the files with line and column, plugins that are missing, and versions that do not fit. Of
+plugins that describe themselves it also tells keys that they do not know, values that they could not read,
+capabilities that they do not take, and commands for which they do nothing. An error is what would surely fail;
+a warning is what surely has no effect, or looks misspelt. Each plugin is asked for its versions and what it
+is, and nothing else is run. The exit status is 1 for errors; with --strict also for warnings.";
 
 pub(crate) const CONFORMANCE: &str = "\
 Examples:

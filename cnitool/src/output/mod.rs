@@ -5,6 +5,7 @@
 mod attachments;
 mod change;
 mod conformance;
+mod describe;
 mod error;
 pub(crate) mod help;
 mod list;
@@ -153,6 +154,15 @@ fn pretty(value: &impl Serialize) -> String {
     let written = value.serialize(&mut serde_json::Serializer::with_formatter(&mut json, formatter));
     // What is shown has text for keys, and JSON is UTF-8.
     written.ok().and_then(|()| String::from_utf8(json).ok()).unwrap_or_default()
+}
+
+/// Text of somebody else's, with nothing in it that a terminal would take for an order.
+fn printable(text: &str) -> String {
+    let escape = |letter: char| match letter {
+        letter if letter.is_control() => letter.escape_default().collect(),
+        letter => letter.to_string(),
+    };
+    text.chars().map(escape).collect()
 }
 
 fn json_line(value: &impl Serialize) -> String {

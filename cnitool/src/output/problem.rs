@@ -5,6 +5,8 @@ use std::path::Path;
 use libcni::{Problem, SkipReason, Skipped};
 use serde::Serialize;
 
+use crate::lint::Remark;
+
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ProblemJson<'a> {
@@ -32,6 +34,18 @@ impl<'a> From<&'a Problem> for ProblemJson<'a> {
             column: problem.column,
             path: problem.path.as_deref(),
             message: &problem.message,
+        }
+    }
+}
+
+impl<'a> From<&'a Remark> for ProblemJson<'a> {
+    fn from(remark: &'a Remark) -> Self {
+        Self {
+            file: Some(&remark.file),
+            line: remark.line,
+            column: remark.column,
+            path: Some(&remark.path),
+            message: &remark.message,
         }
     }
 }

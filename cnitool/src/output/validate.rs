@@ -1,17 +1,20 @@
 //! What is wrong with configurations.
 
+use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::path::Path;
 
-use libcni::cni_types::{CniVersion, InvalidName, PluginType};
+use libcni::cni_invoke::DescribeError;
+use libcni::cni_types::{CniVersion, Command, InvalidName, PluginType};
 use libcni::{Problem, Skipped, UnsupportedVersion, cni_invoke};
 use serde::Serialize;
 
 use super::error::with_causes;
 use super::problem::{ProblemJson, SkippedJson};
 use super::version::{AskedJson, best_line};
-use super::{Report, Style, pretty};
-use crate::cmd::{Asked, Excerpt, Validated, best_common};
+use super::{Report, Style, pretty, printable};
+use crate::cmd::{Asked, Validated, best_common};
+use crate::lint::{Excerpt, Remark};
 
 /// Longer lines are not quoted.
 const QUOTED_LINE: usize = 120;
@@ -22,13 +25,24 @@ pub(crate) struct Validations {
     pub(crate) files: Vec<Validated>,
     /// Files that are not used.
     pub(crate) unused: Vec<Skipped>,
+    /// Whether a warning is as bad as an error.
+    pub(crate) strict: bool,
 }
 
 impl Validations {
     /// Whether everything could be run.
     pub(crate) fn is_ok(&self) -> bool {
-        self.files.iter().all(|file| findings(file).is_empty())
+        let is_ok = |file: &Validated| findings(file).is_empty() && !(self.strict && has_warnings(file));
+        self.files.iter().all(is_ok) && (self.unused.is_empty() || !self.strict)
     }
+}
+
+fn has_warnings(file: &Validated) -> bool {
+    !file.unconsumed.is_empty() || warnings(file).next().is_some()
+}
+
+fn warnings(file: &Validated) -> impl Iterator<Item = &Remark> {
+    file.remarks.iter().filter(|remark| !remark.is_error)
 }
 
 /// One reason why a network could not be run.
@@ -36,6 +50,8 @@ enum Finding<'a> {
     BadIpam(&'a PluginType, &'a InvalidName),
     File(&'a Problem, Option<&'a Excerpt>),
     Plugin(&'a cni_invoke::Error),
+    /// What a plugin's description says of the files.
+    Remark(&'a Remark),
     UnknownVersion(&'a UnsupportedVersion),
     /// Plugins do not support the configuration's version. One finding, however many they are.
     Versions(CniVersion, Vec<&'a Asked>, &'a [Asked]),
@@ -51,7 +67,8 @@ fn findings(validated: &Validated) -> Vec<Finding<'_>> {
         let unfit: Vec<_> = validated.asked.iter().filter(is_unfit).collect();
         (!unfit.is_empty()).then_some(Finding::Versions(version, unfit, &validated.asked))
     });
-    files.chain(unknown).chain(ipam).chain(missing).chain(versions).collect()
+    let remarks = validated.remarks.iter().filter(|remark| remark.is_error).map(Finding::Remark);
+    files.chain(remarks).chain(unknown).chain(ipam).chain(missing).chain(versions).collect()
 }
 
 impl fmt::Display for Finding<'_> {
@@ -60,6 +77,7 @@ impl fmt::Display for Finding<'_> {
             Self::BadIpam(of, fault) => write!(f, "ipam of plugin {:?}: {fault}", of.as_str()),
             Self::File(problem, _) => problem.fmt(f),
             Self::Plugin(error) => f.write_str(&with_causes(*error)),
+            Self::Remark(remark) => remark.fmt(f),
             Self::UnknownVersion(error) => error.fmt(f),
             Self::Versions(version, unfit, asked) => {
                 write!(f, "the configuration is of version {version}, but ")?;
@@ -123,9 +141,15 @@ fn one(file: &Validated, style: Style) -> String {
     let findings = findings(file);
     for finding in &findings {
         let _ = writeln!(text, "  {} {finding}", style.red("error:"));
-        if let Finding::File(problem, Some(excerpt)) = finding {
-            text.push_str(&quote(problem.line, excerpt));
+        match finding {
+            Finding::File(problem, Some(excerpt)) => text.push_str(&quote(problem.line, excerpt)),
+            Finding::Remark(remark) => text.push_str(&quote_of(remark)),
+            _ => {}
         }
+    }
+    for warning in warnings(file) {
+        let _ = writeln!(text, "  {} {warning}", style.yellow("warning:"));
+        text.push_str(&quote_of(warning));
     }
     for capability in &file.unconsumed {
         let warning = style.yellow("warning:");
@@ -133,6 +157,9 @@ fn one(file: &Validated, style: Style) -> String {
             text,
             "  {warning} no plugin declares the capability {capability:?}, so that its value has no effect"
         );
+    }
+    for note in notes(file) {
+        let _ = writeln!(text, "  {} {note}", style.bold("note:"));
     }
     if findings.is_empty() {
         let plugins: Vec<_> = file.asked.iter().map(|asked| asked.plugin.as_str()).collect();
@@ -143,6 +170,65 @@ fn one(file: &Validated, style: Style) -> String {
         let _ = write!(text, "  {best}");
     }
     text
+}
+
+/// What is worth knowing, and nothing bad.
+enum FileNote<'a> {
+    Idle(Command, &'a [PluginType]),
+    /// Plugins that do not describe themselves.
+    Undescribed(Vec<&'a str>),
+    /// A plugin that could not even be asked to.
+    Unasked(&'a str, String),
+}
+
+fn notes(file: &Validated) -> Vec<FileNote<'_>> {
+    let mut notes: Vec<_> =
+        file.idle.iter().map(|(command, plugins)| FileNote::Idle(*command, plugins)).collect();
+    let mut undescribed = Vec::new();
+    for asked in &file.asked {
+        match &asked.said {
+            // It may hang, or be no program of this machine; what it would say is not known.
+            Some(Err(error @ DescribeError::Run(_))) => {
+                notes.push(FileNote::Unasked(asked.plugin.as_str(), with_causes(error)));
+            }
+            Some(Err(_)) => undescribed.push(asked.plugin.as_str()),
+            Some(Ok(_)) | None => {}
+        }
+    }
+    if !undescribed.is_empty() {
+        notes.push(FileNote::Undescribed(undescribed));
+    }
+    notes
+}
+
+impl fmt::Display for FileNote<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Idle(command, plugins) => {
+                write!(f, "{command} succeeds without action in {}", names(plugins).join(", "))
+            }
+            Self::Undescribed(plugins) => {
+                write!(f, "only VERSION was asked of what does not describe itself: {}", plugins.join(", "))
+            }
+            Self::Unasked(plugin, why) => write!(f, "{plugin} is not described: {}", printable(why)),
+        }
+    }
+}
+
+impl fmt::Display for Remark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, line, column, path, message, suggestion, .. } = self;
+        write!(f, "{}:{line}:{column}: {}: {}", file.display(), printable(path), printable(message))?;
+        match suggestion {
+            Some(meant) => write!(f, ", did you mean \"{}\"?", printable(meant)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The line that a remark is about.
+fn quote_of(remark: &Remark) -> String {
+    remark.excerpt.as_ref().map(|excerpt| quote(remark.line, excerpt)).unwrap_or_default()
 }
 
 /// A line with a mark under the place.
@@ -165,6 +251,9 @@ struct FileJson<'a> {
     cni_version: Option<CniVersion>,
     ok: bool,
     problems: Vec<FindingJson<'a>>,
+    warnings: Vec<FindingJson<'a>>,
+    /// Commands for which plugins only succeed.
+    no_ops: BTreeMap<String, Vec<&'a str>>,
     /// Capabilities that are offered and that no plugin declares.
     unconsumed_capabilities: &'a [String],
     plugins: Vec<AskedJson<'a>>,
@@ -179,6 +268,8 @@ struct FindingJson<'a> {
     problem: Option<ProblemJson<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    suggestion: Option<&'a str>,
 }
 
 impl<'a> From<&'a Validated> for FileJson<'a> {
@@ -190,6 +281,12 @@ impl<'a> From<&'a Validated> for FileJson<'a> {
             cni_version: validated.version,
             ok: findings.is_empty(),
             problems: findings.iter().map(FindingJson::from).collect(),
+            warnings: warnings(validated).map(FindingJson::from).collect(),
+            no_ops: validated
+                .idle
+                .iter()
+                .map(|(command, plugins)| (command.to_string(), names(plugins)))
+                .collect(),
             unconsumed_capabilities: &validated.unconsumed,
             plugins: validated.asked.iter().map(AskedJson::from).collect(),
             best_common_version: best_common(&validated.asked),
@@ -201,12 +298,25 @@ impl<'a> From<&Finding<'a>> for FindingJson<'a> {
     fn from(finding: &Finding<'a>) -> Self {
         let kind = match finding {
             Finding::File(problem, _) => {
-                return Self { kind: "file", problem: Some((*problem).into()), message: None };
+                let problem = Some((*problem).into());
+                return Self { kind: "file", problem, message: None, suggestion: None };
             }
+            Finding::Remark(remark) => return Self::from(*remark),
             Finding::BadIpam(..) => "ipam",
             Finding::Plugin(_) => "plugin",
             Finding::UnknownVersion(_) | Finding::Versions(..) => "version",
         };
-        Self { kind, problem: None, message: Some(finding.to_string()) }
+        Self { kind, problem: None, message: Some(finding.to_string()), suggestion: None }
     }
+}
+
+impl<'a> From<&'a Remark> for FindingJson<'a> {
+    fn from(remark: &'a Remark) -> Self {
+        let (kind, suggestion) = (remark.kind, remark.suggestion.as_deref());
+        Self { kind, problem: Some(remark.into()), message: None, suggestion }
+    }
+}
+
+fn names(plugins: &[PluginType]) -> Vec<&str> {
+    plugins.iter().map(PluginType::as_str).collect()
 }

@@ -156,6 +156,9 @@ pub(super) struct AskedJson<'a> {
     ipam_of: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     supported_versions: Option<&'a [String]>,
+    /// Whether it says what it is, if it was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    described: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
@@ -167,6 +170,7 @@ impl<'a> From<&'a Asked> for AskedJson<'a> {
             plugin: asked.plugin.as_str(),
             ipam_of: asked.ipam_of.as_ref().map(|of| of.as_str()),
             supported_versions: info.ok().map(|info| &info.supported_versions[..]),
+            described: asked.said.as_ref().map(Result::is_ok),
             error: info.err().map(|error| with_causes(error)),
         }
     }

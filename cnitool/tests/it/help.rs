@@ -15,6 +15,7 @@ fn help_teaches_by_example() {
         "gc",
         "status",
         "version",
+        "describe",
         "validate",
         "conformance",
         "list",

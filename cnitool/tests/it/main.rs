@@ -5,6 +5,7 @@
 
 mod attachments;
 mod conformance;
+mod describe;
 mod gc;
 mod guide;
 mod help;

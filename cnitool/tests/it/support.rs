@@ -14,8 +14,16 @@ pub(crate) struct Host {
     dir: TempDir,
 }
 
-/// What a plugin of a [`Host`] does: it notes the call and what it read, does and prints what it was told to, and ends.
+/// What a plugin of a [`Host`] does: by hand it says who it is, as Go's plugins do, or what it was told to say. Otherwise it
+/// notes the call and what it read, does and prints what it was told to, and ends.
 const PLUGIN: &str = r#"#!/bin/sh
+if [ -z "$CNI_COMMAND" ]; then
+    echo "CNI @NAME@ plugin v1.1.1" >&2
+    echo "$*" >>@ROOT@by-hand
+    [ -f @ROOT@told/@NAME@.describe.sh ] && . @ROOT@told/@NAME@.describe.sh
+    [ "$*" = --describe ] && [ -f @ROOT@told/@NAME@.describe ] && exec cat @ROOT@told/@NAME@.describe
+    exit 0
+fi
 told=@ROOT@told/@NAME@.$CNI_COMMAND
 cat >"$told.stdin"
 env >"$told.env"
@@ -80,6 +88,12 @@ impl Host {
         for (command, reply) in replies {
             self.write(&format!("told/{name}.{command}.stdout"), reply);
         }
+        self
+    }
+
+    /// Makes a plugin describe itself.
+    pub(crate) fn described(&self, name: &str, description: &serde_json::Value) -> &Self {
+        self.write(&format!("told/{name}.describe"), &description.to_string());
         self
     }
 

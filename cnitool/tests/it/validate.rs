@@ -66,6 +66,7 @@ fn c41_one_message_tells_what_is_supported_and_what_to_write() {
     --- stdout
     DIR/net.d/10-n1.conflist: network "n1", version 1.0.0
       error: the configuration is of version 1.0.0, but bridge supports 0.1.0 0.2.0 0.3.0 0.3.1 0.4.0, portmap supports 0.1.0 0.2.0 0.3.0 0.3.1 0.4.0, firewall supports 0.1.0 0.2.0 0.3.0 0.3.1 0.4.0, tuning supports 0.1.0 0.2.0 0.3.0 0.3.1 0.4.0; write 0.4.0, which all plugins support
+      note: only VERSION was asked of what does not describe itself: bridge, portmap, firewall, tuning
       best common version: 0.4.0
     "#);
     host.conf("10-n1.conflist", &list.replace("1.0.0", "0.4.0"));
@@ -81,6 +82,7 @@ fn c98_a_capability_that_nobody_takes_is_only_a_warning() {
     insta::assert_snapshot!(outcome.stdout, @r#"
     DIR/net.d/10-n1.conflist: network "n1", version 1.1.0
       warning: no plugin declares the capability "mac", so that its value has no effect
+      note: only VERSION was asked of what does not describe itself: bridge
       ok: bridge
       best common version: 1.1.0
 
@@ -106,6 +108,7 @@ fn mistakes_in_drop_in_files_and_unknown_versions_are_told() {
     DIR/net.d/20-n2.conf: network "n2"
       error: configuration version "2.0.0" is not supported, expected one of 0.1.0, 0.2.0, 0.3.0, 0.3.1, 0.4.0, 1.0.0, 1.1.0
       error: ipam of plugin "bridge": invalid plugin type "a/b": must be the file name of a plugin, not a path
+      note: only VERSION was asked of what does not describe itself: bridge
       best common version: 1.1.0
     "#);
 }
@@ -130,4 +133,154 @@ fn what_is_no_file_is_told_and_not_waited_for() {
       error: DIR/net.d/10-n1.conflist: cannot read: not a regular file
     "#);
     host.cnitool(&["list"]).good();
+}
+
+/// A network of plugins that describe themselves, and one that does not.
+fn described() -> Host {
+    let host = Host::new();
+    host.conf(
+        "10-n1.conflist",
+        r#"{
+  "cniVersion": "1.1.0",
+  "name": "n1",
+  "disablecheck": true,
+  "plugins": [
+    {
+      "type": "bridge",
+      "_note": "of no plugin",
+      "mtuu": 1500,
+      "isGateway": "yes",
+      "capabilities": {"mac": true, "portMappings": true},
+      "ipam": {"type": "host-local", "subnte": "10.1.0.0/16", "gateway": 7}
+    },
+    {"type": "tuning", "anything": 1}
+  ]
+}"#,
+    );
+    for plugin in ["bridge", "host-local", "tuning"] {
+        host.plugin(plugin, &[]);
+    }
+    host.described("bridge", &bridge());
+    host.described(
+        "host-local",
+        &serde_json::json!({
+            "formatVersion": 1, "name": "host-local", "capabilities": ["ips"],
+            "commands": {"ADD": "handled", "DEL": "handled", "CHECK": "handled", "GC": "no-op", "STATUS": "handled"},
+            "configSchema": {"type": "object", "properties": {"ipam": {"type": ["object", "null"], "properties": {
+                "subnet": {"type": "string"}, "gateway": {"type": "string"},
+            }}}},
+        }),
+    );
+    host
+}
+
+/// What a bridge says of itself.
+fn bridge() -> serde_json::Value {
+    serde_json::json!({
+        "formatVersion": 1, "name": "bridge", "version": "0.1.0", "about": "connects containers",
+        "capabilities": ["mac"],
+        "commands": {"ADD": "handled", "DEL": "handled", "CHECK": "no-op", "GC": "no-op", "STATUS": "handled"},
+        "configSchema": {"type": "object", "properties": {
+            "bridge": {"type": "string"}, "isGateway": {"type": ["boolean", "null"]}, "mtu": {"type": "integer"},
+        }},
+    })
+}
+
+#[test]
+fn c98_what_the_plugins_say_of_themselves_is_held_against_the_file() {
+    let host = described();
+    insta::assert_snapshot!("described", host.cnitool(&["validate", "n1"]));
+    let told = host.cnitool(&["validate", "./net.d/10-n1.conflist", "--json"]);
+    assert_eq!(told.status, 1);
+    insta::assert_snapshot!("described_json", told.stdout);
+    // Nothing is run but VERSION and the question.
+    assert!(host.calls().iter().all(|call| call.starts_with("VERSION")), "{:?}", host.calls());
+    assert!(host.read("by-hand").lines().all(|arguments| arguments == "--describe"));
+}
+
+#[test]
+fn c98_warnings_are_no_failure_unless_they_are_to_be() {
+    let host = Host::new();
+    host.conf(
+        "10-n1.conflist",
+        r#"{"cniVersion":"1.0.0","name":"n1","plugins":[{"type":"bridge","brige":"x"}]}"#,
+    );
+    host.plugin("bridge", &[]).described("bridge", &bridge());
+    let told = host.cnitool(&["validate"]);
+    insta::assert_snapshot!(told, @r#"
+    exit status 0
+    --- stdout
+    DIR/net.d/10-n1.conflist: network "n1", version 1.0.0
+      warning: DIR/net.d/10-n1.conflist:1:63: plugins[0].brige: bridge does not read it, did you mean "bridge"?
+        1 | {"cniVersion":"1.0.0","name":"n1","plugins":[{"type":"bridge","brige":"x"}]}
+          |                                                               ^
+      note: CHECK succeeds without action in bridge
+      ok: bridge
+      best common version: 1.1.0
+    "#);
+    let strict = host.cnitool(&["validate", "--strict"]);
+    assert_eq!((strict.status, strict.stdout), (1, told.stdout));
+    assert_eq!(host.cnitool(&["validate", "--strict", "--json"]).json()["ok"], false);
+    host.conf("10-n1.conflist", r#"{"cniVersion":"1.0.0","name":"n1","plugins":[{"type":"bridge"}]}"#);
+    host.cnitool(&["validate", "--strict"]).good();
+    assert_eq!(host.cnitool(&["validate", "--strict", "--cap-args", r#"{"x":1}"#]).status, 1);
+}
+
+#[test]
+fn c98_files_of_a_drop_in_folder_and_single_ones_are_looked_at_too() {
+    let host = Host::new();
+    host.conf("10-n1.conflist", r#"{"cniVersion":"1.1.0","name":"n1"}"#)
+        .conf("n1/20-b.conf", "{\"type\": \"bridge\",\n \"mtu\": []}")
+        .conf(
+            "20-n2.conf",
+            "{\"cniVersion\": \"1.0.0\", \"name\": \"n2\", \"type\": \"bridge\",\n \"mtuu\": 1}",
+        )
+        .plugin("bridge", &[])
+        .described("bridge", &bridge());
+    let told = host.cnitool(&["validate", "n2", "./net.d/10-n1.conflist", "n1"]);
+    insta::assert_snapshot!("drop_ins", told);
+}
+
+#[test]
+fn a_file_that_gives_no_network_is_held_against_descriptions_all_the_same() {
+    let host = Host::new();
+    host.conf(
+        "10-n1.conflist",
+        r#"{"cniVersion":"1.1.0","name":"n 1","plugins":[{"type":"bridge","mtu":"x"}]}"#,
+    )
+    .plugin("bridge", &[])
+    .described("bridge", &bridge());
+    let told = host.cnitool(&["validate"]);
+    assert!(told.stdout.contains("n 1") && told.stdout.contains("plugins[0].mtu: invalid type"), "{told}");
+}
+
+#[test]
+fn what_a_plugin_prints_or_does_when_it_is_asked_stops_nothing() {
+    for (script, expected) in [
+        (
+            "head -c 4000000 /dev/zero; exit 0",
+            "is not described: it could not be asked by --describe: it printed more than",
+        ),
+        ("kill -9 $$", "only VERSION was asked of what does not describe itself: bridge"),
+        ("echo '{\"formatVersion\":2,\"name\":\"bridge\"}'; exit 0", "only VERSION was asked of"),
+        ("echo '{\"code\":4,\"msg\":\"CNI_COMMAND\"}'; exit 1", "only VERSION was asked of"),
+        ("echo about; exit 0", "only VERSION was asked of"),
+        ("printf '[[[[[[[[[[[[[[[[[[[[[[[[[[[[['; exit 0", "only VERSION was asked of"),
+        ("cat; sleep 0 & exit 3", "only VERSION was asked of"),
+    ] {
+        let host = Host::new();
+        host.network("n1", &["bridge"]).plugin("bridge", &[]).write("told/bridge.describe.sh", script);
+        let told = host.cnitool(&["validate"]).good();
+        assert!(told.stdout.contains(expected) && told.stdout.contains("ok: bridge"), "{script}\n{told}");
+    }
+}
+
+#[test]
+fn what_does_not_answer_version_is_not_asked_anything_else() {
+    let host = Host::new();
+    host.network("n1", &["bridge"]).plugin("bridge", &[]).write("told/bridge.VERSION.stdout", "no version");
+    host.described("bridge", &bridge());
+    assert_eq!(host.cnitool(&["validate"]).status, 1);
+    assert_eq!(host.cnitool(&["describe", "bridge"]).status, 1);
+    assert_eq!(host.read("by-hand"), "");
 }
