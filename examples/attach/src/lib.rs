@@ -10,9 +10,12 @@
 //! | [`host`] | what the host must let happen: forwarding, and no router advertisements |
 //! | [`keys`] | what keys that many plugins have may say |
 //! | [`masquerade`] | which rules of the firewall hide addresses behind the host's |
+//! | [`master`] | which link the container's is made on |
 //! | [`owner`] | what belongs to which attachment |
 //! | [`result`] | how a result comes to be |
+//! | [`single`] | the whole of a plugin whose interface is one link in the container |
 //! | [`teardown`] | what DEL finds and removes |
+//! | `testing` | feature `testing`: nodes, made-up and real, and what holds for every such plugin |
 //! | [`undo`] | what a failed ADD takes back |
 //! | [`veth`] | pairs of links, one end of them on the host |
 
@@ -21,9 +24,13 @@ pub mod check;
 pub mod host;
 pub mod keys;
 pub mod masquerade;
+pub mod master;
 pub mod owner;
 pub mod result;
+pub mod single;
 pub mod teardown;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod undo;
 pub mod veth;
 

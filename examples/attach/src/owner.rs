@@ -52,6 +52,11 @@ impl Owner {
         format!("{}{}", network_key(&self.network), digest(&[&self.ifname, ":", &self.container_id], 16))
     }
 
+    /// The name of a link until it gets the one that it is to have. It is nobody else's.
+    pub fn temporary_name(&self) -> String {
+        format!("cni{}", digest(&[&self.key()], 12))
+    }
+
     /// The comment of the nftables rules that masquerade, and the alias of links on the host: a key to search for and words
     /// for people, as far as there is room for them. Links inside the container have the [`key`](Self::key) alone: it
     /// tells a container nothing.
