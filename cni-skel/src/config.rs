@@ -86,7 +86,7 @@ impl<'r> Request<'r> {
         for (key, value) in keys.iter() {
             let protocol = PROTOCOL_KEYS.iter().any(|known| known.eq_ignore_ascii_case(key));
             let Some(fields) = fields else {
-                entries.set(key, value);
+                entries.add(key, value);
                 continue;
             };
             match Meaning::of(key, &keys, fields) {
@@ -97,7 +97,7 @@ impl<'r> Request<'r> {
                     *self.unknown = Some((key.to_owned(), value.to_string()));
                     return Err(serde_json::Error::custom("unknown key"));
                 }
-                Meaning::Unknown => entries.set(key, value),
+                Meaning::Unknown => entries.add(key, value),
             }
         }
         visitor.visit_map(entries.into_access())

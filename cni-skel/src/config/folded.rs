@@ -38,18 +38,32 @@ impl Meaning {
 
 /// Keys by the type's spelling, with their values; of duplicates, the last.
 #[derive(Default)]
-pub(super) struct Entries(Vec<(String, RawJson)>);
+pub(super) struct Entries {
+    entries: Vec<(String, RawJson)>,
+    /// The type's fields among them, and where they stand: no more than the type has, however many keys there are.
+    fields: Vec<(&'static str, usize)>,
+}
 
 impl Entries {
-    pub(super) fn set(&mut self, name: &str, value: &RawJson) {
-        match self.0.iter_mut().find(|(found, _)| found == name) {
+    /// Sets a field of the type, which may have come in another spelling already.
+    pub(super) fn set(&mut self, field: &'static str, value: &RawJson) {
+        let known = self.fields.iter().find(|(found, _)| *found == field);
+        match known.and_then(|(_, at)| self.entries.get_mut(*at)) {
             Some(entry) => entry.1 = value.clone(),
-            None => self.0.push((name.to_owned(), value.clone())),
+            None => {
+                self.fields.push((field, self.entries.len()));
+                self.add(field, value);
+            }
         }
     }
 
+    /// Adds a key that is no field's, which an object has once.
+    pub(super) fn add(&mut self, key: &str, value: &RawJson) {
+        self.entries.push((key.to_owned(), value.clone()));
+    }
+
     pub(super) fn into_access(self) -> EntryAccess {
-        EntryAccess { left: self.0.into_iter(), value: None }
+        EntryAccess { left: self.entries.into_iter(), value: None }
     }
 }
 
@@ -130,7 +144,7 @@ impl<'de> Deserializer<'de> for Folded<'_> {
             match Meaning::of(key, &keys, fields) {
                 Meaning::Field(field) => entries.set(field, value),
                 Meaning::Hidden => {}
-                Meaning::Unknown => entries.set(key, value),
+                Meaning::Unknown => entries.add(key, value),
             }
         }
         visitor.visit_map(entries.into_access())
@@ -143,7 +157,7 @@ impl<'de> Deserializer<'de> for Folded<'_> {
         let keys: ExtraKeys = self.0.decode()?;
         let mut entries = Entries::default();
         for (key, value) in keys.iter() {
-            entries.set(key, value);
+            entries.add(key, value);
         }
         visitor.visit_map(entries.into_access())
     }

@@ -13,9 +13,15 @@ use super::flag::Flag;
 use crate::error::DecodeError;
 use crate::names::InvalidName;
 use crate::wire::{self, Entries, ExtraKeys};
-use crate::{CniVersion, NetworkName, VersionError};
+use crate::{CniVersion, NetworkName, RawJson, VersionError};
 
 const WHAT: &str = "network configuration list";
+
+/// The most plugins that a list may have. Chains in use have fewer than ten; each plugin is a process for every command,
+/// and each faulty one a fault to be told, so a runaway generator of files must not make millions of either.
+pub const MAX_PLUGINS: usize = 256;
+/// The most entries that `cniVersions` may have. There were seven versions in ten years.
+pub const MAX_VERSIONS: usize = 256;
 
 /// A network configuration list: what a `.conflist` file holds.
 ///
@@ -83,12 +89,16 @@ impl NetworkList {
             Err(fault) => return (list, vec![DecodeError::new(WHAT, None, &fault)]),
         };
         let mut reader = Reader { json, faults: Vec::new() };
+        let mut extra: Vec<(String, RawJson)> = Vec::new();
         for (key, raw) in &entries {
             match key.as_str() {
                 "cniVersion" => {
                     list.cni_version = reader.value(key, raw).filter(|text: &String| !text.is_empty());
                 }
-                "cniVersions" => list.cni_versions = reader.value(key, raw).unwrap_or_default(),
+                "cniVersions" => {
+                    let versions = reader.value(key, raw).unwrap_or_default();
+                    list.cni_versions = reader.bounded(key, raw, versions, MAX_VERSIONS);
+                }
                 "name" => list.name = reader.value(key, raw),
                 "disableCheck" => list.disable_check = reader.flag(key, raw),
                 "disableGC" => list.disable_gc = reader.flag(key, raw),
@@ -99,11 +109,12 @@ impl NetworkList {
                 }
                 _ => {
                     if let Some(value) = reader.value(key, raw) {
-                        list.extra.insert_raw(key.clone(), value);
+                        extra.push((key.clone(), value));
                     }
                 }
             }
         }
+        list.extra.extend(extra);
         (list, reader.faults)
     }
 
@@ -247,13 +258,25 @@ impl<'a> Reader<'a> {
     fn plugins(&mut self, raw: &'a RawValue) -> Vec<ListedPlugin> {
         let items = serde_json::from_str::<Vec<&RawValue>>(raw.get());
         let items = items.map_err(|fault| DecodeError::new(WHAT, None, &fault));
+        let items = self.keep("plugins", raw, items).unwrap_or_default();
         let mut plugins = Vec::new();
-        for (index, item) in self.keep("plugins", raw, items).unwrap_or_default().into_iter().enumerate() {
+        for (index, item) in self.bounded("plugins", raw, items, MAX_PLUGINS).into_iter().enumerate() {
             let decoded = ListedPlugin::decode(item.get().as_bytes());
             // One that cannot be read is an empty one, so that the others keep their places.
             plugins.push(self.keep(&format!("plugins[{index}]"), item, decoded).unwrap_or_default());
         }
         plugins
+    }
+
+    /// A list, unless it is too long: then it is a fault, and empty.
+    fn bounded<T>(&mut self, path: &str, raw: &'a RawValue, list: Vec<T>, most: usize) -> Vec<T> {
+        if list.len() <= most {
+            return list;
+        }
+        let message = format!("{} elements, expected at most {most}", list.len());
+        let fault = DecodeError::data(WHAT, "", message).within(WHAT, path, self.json, raw.get().as_bytes());
+        self.faults.push(fault.located_in(self.json));
+        Vec::new()
     }
 
     fn keep<T>(&mut self, path: &str, raw: &'a RawValue, decoded: Result<T, DecodeError>) -> Option<T> {
@@ -298,6 +321,28 @@ mod tests {
     fn a_list_prints_its_plugins_as_they_were_given() {
         let text = r#"{"name":"n1","disableGC":true,"plugins":[{"Type":"a","x":1.0,"type":"b","dns":{}}],"own":[1]}"#;
         assert_eq!(serde_json::to_string(&NetworkList::decode(text.as_bytes()).unwrap()).unwrap(), text);
+    }
+
+    #[test]
+    fn lists_are_bounded_and_the_error_says_by_how_many() {
+        let list = |plugins: usize, versions: usize| {
+            let plugins = vec![r#"{"type":"a"}"#; plugins].join(",");
+            let versions = vec![r#""1.0.0""#; versions].join(",");
+            let json = format!("{{\"name\":\"n\",\n\"cniVersions\":[{versions}],\n\"plugins\":[{plugins}]}}");
+            let (list, faults) = NetworkList::decode_all(json.as_bytes());
+            (
+                list.plugins.len(),
+                list.cni_versions.len(),
+                faults.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            )
+        };
+        assert_eq!(list(MAX_PLUGINS, MAX_VERSIONS), (256, 256, vec![]));
+        let (plugins, versions, faults) = list(MAX_PLUGINS + 1, MAX_VERSIONS + 1);
+        assert_eq!((plugins, versions), (0, 0));
+        insta::assert_snapshot!(faults.join("\n"), @"
+        cannot decode network configuration list: cniVersions: 257 elements, expected at most 256 at line 2 column 15
+        cannot decode network configuration list: plugins: 257 elements, expected at most 256 at line 3 column 11
+        ");
     }
 
     #[test]

@@ -7,5 +7,5 @@ mod list;
 mod plugin;
 
 pub use gc::{Attachment, VALID_ATTACHMENTS, VALID_ATTACHMENTS_OLD};
-pub use list::{ListedPlugin, NetworkList};
+pub use list::{ListedPlugin, MAX_PLUGINS, MAX_VERSIONS, NetworkList};
 pub use plugin::{Ipam, PluginConfig, declared_version};

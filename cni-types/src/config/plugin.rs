@@ -10,7 +10,7 @@ use super::gc::{Attachment, Attachments, VALID_ATTACHMENTS, VALID_ATTACHMENTS_OL
 use crate::error::DecodeError;
 use crate::names::InvalidName;
 use crate::result::VersionedResult;
-use crate::wire::{self, ExtraKeys, NullOrRaw, Object, OptRaw, OptText, OptValue, Switches, wire_object};
+use crate::wire::{self, DnsIfAny, ExtraKeys, NullOrRaw, OptRaw, OptText, OptValue, Switches, wire_object};
 use crate::{CniVersion, Dns, NetworkName, PluginType, RawJson, VersionError};
 
 /// What this is, in messages.
@@ -66,7 +66,7 @@ wire_object! {
         "type" => plugin_type: OptText,
         "capabilities" => capabilities: Switches,
         "ipam" => ipam: OptValue<Ipam>,
-        "dns" => dns: Object<Dns>,
+        "dns" => dns: DnsIfAny,
         "args" => args: OptRaw,
         "runtimeConfig" => runtime_config: OptRaw,
         "prevResult" => prev_result: OptRaw,

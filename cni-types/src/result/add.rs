@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use crate::wire::{
-    Count, ExtraKeys, ListOf, Object, OptAddress, OptIndex, OptText, Required, Text, wire_object,
+    Count, DnsIfAny, ExtraKeys, ListOf, OptAddress, OptIndex, OptText, Required, Text, wire_object,
 };
 use crate::{Cidr, Dns, Route};
 
@@ -47,7 +47,7 @@ wire_object! {
         "interfaces" => interfaces: ListOf<Interface>,
         "ips" => ips: ListOf<IpConfig>,
         "routes" => routes: ListOf<Route>,
-        "dns" => dns: Object<Dns>,
+        "dns" => dns: DnsIfAny,
     }
 }
 

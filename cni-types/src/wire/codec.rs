@@ -9,6 +9,7 @@ use serde::de::{DeserializeOwned, Error, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{MAX_NESTING, RawJson};
+use crate::Dns;
 
 /// How the value of one key is read and whether it is printed.
 pub(crate) trait Codec {
@@ -92,6 +93,11 @@ codec!(
 codec!(
     /// Any value, kept as text.
     OptRaw, Option<RawJson>, read RawJson, Some, skip Option::is_none
+);
+
+codec!(
+    /// Name resolution that is left out when it says nothing.
+    DnsIfAny, Dns, read Dns, |dns| dns, skip Dns::is_empty
 );
 
 /// Any value, kept as text; `null` is a value like any other.
@@ -186,25 +192,6 @@ impl<T: DeserializeOwned + Serialize> Codec for OptValue<T> {
 
     fn says_nothing(value: &Option<T>) -> bool {
         value.is_none()
-    }
-}
-
-/// An object that is left out when it equals its default.
-pub(crate) struct Object<T>(PhantomData<T>);
-
-impl<T: DeserializeOwned + Serialize + Default + PartialEq> Codec for Object<T> {
-    type Value = T;
-
-    fn decode<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Option<T>, A::Error> {
-        map.next_value()
-    }
-
-    fn absent<E: Error>(_: &'static str) -> Result<T, E> {
-        Ok(T::default())
-    }
-
-    fn says_nothing(value: &T) -> bool {
-        *value == T::default()
     }
 }
 

@@ -5,6 +5,8 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use super::Distinct;
+
 /// The keys of an object and their values as slices of the document, whose places in it can so be told.
 pub(crate) struct Entries<'a>(pub(crate) Vec<(String, &'a RawValue)>);
 
@@ -20,14 +22,11 @@ impl<'de> Deserialize<'de> for Entries<'de> {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entries<'de>, A::Error> {
-                let mut entries: Vec<(String, &RawValue)> = Vec::new();
+                let mut entries = Distinct::new();
                 while let Some((key, value)) = map.next_entry::<String, &RawValue>()? {
-                    match entries.iter_mut().find(|(known, _)| *known == key) {
-                        Some(entry) => entry.1 = value,
-                        None => entries.push((key, value)),
-                    }
+                    entries.set(key, value);
                 }
-                Ok(Entries(entries))
+                Ok(Entries(entries.into_entries()))
             }
         }
 

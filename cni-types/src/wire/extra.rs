@@ -6,6 +6,8 @@ use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use super::Distinct;
+
 /// A JSON value kept as text: numbers keep their digits, objects their order.
 ///
 /// ```
@@ -171,6 +173,31 @@ impl ExtraKeys {
     }
 }
 
+impl From<Distinct<RawJson>> for ExtraKeys {
+    fn from(keys: Distinct<RawJson>) -> Self {
+        Self { entries: keys.into_entries(), aside: None }
+    }
+}
+
+impl Extend<(String, RawJson)> for ExtraKeys {
+    /// Sets each key, as [`ExtraKeys::insert_raw`] does; quicker where they are many.
+    fn extend<I: IntoIterator<Item = (String, RawJson)>>(&mut self, keys: I) {
+        let mut distinct = Distinct::of(std::mem::take(&mut self.entries));
+        for (key, value) in keys {
+            distinct.set(key, value);
+        }
+        self.entries = distinct.into_entries();
+    }
+}
+
+impl FromIterator<(String, RawJson)> for ExtraKeys {
+    fn from_iter<I: IntoIterator<Item = (String, RawJson)>>(keys: I) -> Self {
+        let mut all = Self::default();
+        all.extend(keys);
+        all
+    }
+}
+
 impl Serialize for ExtraKeys {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.iter())
@@ -190,12 +217,12 @@ impl<'de> Deserialize<'de> for ExtraKeys {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ExtraKeys, A::Error> {
-                let mut keys = ExtraKeys::default();
+                let mut keys = Distinct::new();
                 while let Some((key, value)) = map.next_entry::<String, RawJson>()? {
                     super::check_nesting::<A::Error>(&value)?;
-                    keys.insert_raw(key, value);
+                    keys.set(key, value);
                 }
-                Ok(keys)
+                Ok(keys.into())
             }
         }
 

@@ -11,15 +11,17 @@
 
 mod codec;
 mod declared;
+mod distinct;
 mod entries;
 mod extra;
 mod object;
 
 pub(crate) use codec::{
-    Codec, Count, ListOf, NullOrRaw, Object, OptAddress, OptIndex, OptRaw, OptText, OptUint, OptValue,
+    Codec, Count, DnsIfAny, ListOf, NullOrRaw, OptAddress, OptIndex, OptRaw, OptText, OptUint, OptValue,
     Required, Switches, Text, TextIfAny, TextList, Uint64, Value, check_nesting,
 };
 pub(crate) use declared::declared_version;
+pub(crate) use distinct::Distinct;
 pub(crate) use entries::Entries;
 pub(crate) use extra::Layout;
 pub use extra::{ExtraKeys, RawJson};

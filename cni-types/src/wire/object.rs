@@ -107,7 +107,7 @@ macro_rules! wire_object {
                     fn visit_map<A: ::serde::de::MapAccess<'de>>(self, mut map: A) -> ::core::result::Result<$name, A::Error> {
                         const KEYS: &[&str] = &[$($key),*];
                         $(let mut $field = $crate::wire::Slot::EMPTY;)*
-                        let mut extra = $crate::wire::ExtraKeys::default();
+                        let mut extra = $crate::wire::Distinct::<$crate::wire::RawJson>::new();
                         while let Some(key) = map.next_key_seed($crate::wire::KeySeed(KEYS))? {
                             match key {
                                 $($crate::wire::Key::Known($key, exact) => {
@@ -120,7 +120,7 @@ macro_rules! wire_object {
                                 $crate::wire::Key::Unknown(key) => {
                                     let value: $crate::wire::RawJson = map.next_value()?;
                                     $crate::wire::check_nesting::<A::Error>(&value)?;
-                                    extra.insert_raw(key, value);
+                                    extra.set(key, value);
                                 }
                             }
                         }
@@ -129,7 +129,7 @@ macro_rules! wire_object {
                                 Some(value) => value,
                                 None => <$codec as $crate::wire::Codec>::absent($key)?,
                             },)*
-                            extra,
+                            extra: extra.into(),
                         })
                     }
                 }

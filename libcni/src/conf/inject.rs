@@ -37,9 +37,8 @@ pub(crate) fn request(plugin: &Plugin, injected: &Injected<'_>) -> Result<Vec<u8
         request.insert("cniVersion", &version)?;
     }
     request.insert("name", &injected.name)?;
-    for (key, value) in plugin.object().iter().filter(|(key, _)| !is_own(key)) {
-        request.insert_raw(key.to_owned(), value.clone());
-    }
+    let kept = plugin.object().iter().filter(|(key, _)| !is_own(key));
+    request.extend(kept.map(|(key, value)| (key.to_owned(), value.clone())));
     let runtime_config = runtime_config(plugin, injected.capability_args);
     if !runtime_config.is_empty() {
         request.insert("runtimeConfig", &runtime_config)?;
