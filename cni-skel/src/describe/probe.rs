@@ -18,6 +18,32 @@ const DEPTH: usize = 8;
 const PLACES: usize = 2_000;
 /// By this name a value's text is wanted, whatever it is.
 const RAW_VALUE: &str = "$serde_json::private::RawValue";
+/// The keys of the protocol's own objects: routes, name resolution, ranges, ports. Their types take any key, and tell of
+/// each only when it is there; so these are tried.
+const TRIED: [&str; 22] = [
+    "address",
+    "advmss",
+    "containerPort",
+    "domain",
+    "dst",
+    "gateway",
+    "gw",
+    "hostIP",
+    "hostPort",
+    "mtu",
+    "nameservers",
+    "options",
+    "priority",
+    "protocol",
+    "rangeEnd",
+    "rangeStart",
+    "scope",
+    "search",
+    "searches",
+    "servers",
+    "subnet",
+    "table",
+];
 /// No field and no variant has this name.
 const NO_NAME: &str = "\u{0}";
 
@@ -119,7 +145,7 @@ impl Explorer<'_> {
                 json!({"type": "integer", "minimum": least, "maximum": most})
             }
             Wanted::List => json!({"type": "array", "items": self.at(Step::Element)}),
-            Wanted::Map => json!({"type": "object", "additionalProperties": self.at(Step::Key("key"))}),
+            Wanted::Map => self.map(),
             Wanted::Null => json!({"type": "null"}),
             Wanted::Number => json!({"type": "number"}),
             Wanted::Struct(fields) => self.fields(fields),
@@ -139,6 +165,20 @@ impl Explorer<'_> {
         // A type that passes over what it does not know asks for a value to pass over.
         if self.found(Step::Key(NO_NAME)).is_none() {
             schema["additionalProperties"] = false.into();
+        }
+        schema
+    }
+
+    /// A map has values of one type, or of several that depend on the key.
+    fn map(&mut self) -> Json {
+        let others = self.at(Step::Key(NO_NAME));
+        let mut schema = json!({"type": "object", "additionalProperties": others});
+        if schema["additionalProperties"] == json!({}) {
+            let tried = TRIED.into_iter().map(|key| (key.to_owned(), self.at(Step::Key(key))));
+            let known: Map<_, _> = tried.filter(|(_, schema)| *schema != json!({})).collect();
+            if !known.is_empty() {
+                schema["properties"] = Json::Object(known);
+            }
         }
         schema
     }

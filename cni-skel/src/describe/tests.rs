@@ -71,7 +71,7 @@ impl Plugin for Taciturn {
 }
 
 #[test]
-fn what_is_described_is_what_the_code_says() {
+fn c100_what_is_described_is_what_the_code_says() {
     let mut description = describe::<Chatty>();
     if cfg!(feature = "schema") {
         assert_eq!(description.config_schema.take().unwrap()["type"], "object");
@@ -186,7 +186,7 @@ fn c12_with_other_arguments_or_none_it_says_who_it_is() {
 }
 
 #[test]
-fn where_there_is_a_command_arguments_mean_nothing() {
+fn c100_where_there_is_a_command_arguments_mean_nothing() {
     for argument in ["--describe", "--help", "--version"] {
         let outcome = Invocation::by_hand([argument]).env("CNI_COMMAND", "VERSION").run(&Chatty);
         assert!(outcome.info().is_some(), "{argument}: {outcome:?}");

@@ -82,6 +82,7 @@ fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cidr, D::Error> {
 #[test]
 fn a_type_tells_its_keys_and_what_each_may_be() {
     let text = json!({"type": "string"});
+    let number = json!({"type": ["integer", "null"], "minimum": 0});
     assert_eq!(
         schema::<Keys>().unwrap(),
         json!({"type": "object", "properties": {
@@ -107,7 +108,16 @@ fn a_type_tells_its_keys_and_what_each_may_be() {
             "any": {},
             "pair": {"type": "array"},
             "port": {"type": "integer", "minimum": 0, "maximum": u16::MAX},
-            "routes": {"type": "array", "items": {"type": "object", "additionalProperties": {}}},
+            // What a route may have besides is not told.
+            "routes": {"type": "array", "items": {"type": "object", "additionalProperties": {}, "properties": {
+                "dst": {"type": ["string", "null"]},
+                "gw": {"type": ["string", "null"]},
+                "mtu": number,
+                "advmss": number,
+                "priority": number,
+                "table": number,
+                "scope": number,
+            }}},
         }})
     );
 }
