@@ -1,0 +1,2 @@
+//! Table.
+fn main() {}

@@ -1,0 +1,74 @@
+//! The measure of decoding: the same work with serde's derives alone. One version in, one out; a key that is unknown or
+//! in another letter case is lost.
+
+use std::net::IpAddr;
+
+use cni_types::Cidr;
+use serde::{Deserialize, Serialize};
+
+/// A result of 1.0.0; with `version` in its addresses, one of 0.4.0.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Result {
+    cni_version: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    interfaces: Vec<Interface>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    ips: Vec<Ip>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    routes: Vec<Route>,
+    #[serde(default)]
+    dns: Dns,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Interface {
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mac: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sandbox: Option<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Ip {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interface: Option<usize>,
+    address: Cidr,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gateway: Option<IpAddr>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Route {
+    dst: Cidr,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gw: Option<IpAddr>,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Dns {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    nameservers: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    domain: Option<String>,
+}
+
+/// Decodes a result of 1.0.0 and prints it as one of 0.4.0, indented.
+///
+/// # Errors
+///
+/// When it is none.
+pub fn convert(json: &[u8]) -> serde_json::Result<Vec<u8>> {
+    let mut result: Result = serde_json::from_slice(json)?;
+    "0.4.0".clone_into(&mut result.cni_version);
+    for ip in &mut result.ips {
+        ip.version = Some(if ip.address.is_ipv4() { "4" } else { "6" }.to_owned());
+    }
+    let mut text = Vec::with_capacity(512);
+    let formatter = serde_json::ser::PrettyFormatter::with_indent(b"    ");
+    result.serialize(&mut serde_json::Serializer::with_formatter(&mut text, formatter))?;
+    Ok(text)
+}
