@@ -107,6 +107,29 @@ fn each_thing_has_its_room() {
     }
 }
 
+/// `forbid`, unlike `deny`, can be allowed nowhere below, and a package without the workspace's lints would be outside.
+#[test]
+fn no_package_may_have_unsafe_code() {
+    let manifest = |dir: &Path| -> toml::Table {
+        std::fs::read_to_string(dir.join("Cargo.toml")).unwrap().parse().unwrap()
+    };
+    let workspace = manifest(&root());
+    assert_eq!(workspace["workspace"]["lints"]["rust"]["unsafe_code"].as_str(), Some("forbid"));
+    let packages = packages();
+    assert!(packages.len() > 10);
+    for (name, package) in packages {
+        let manifest = manifest(&package.dir);
+        let lints = manifest.get("lints").and_then(|lints| lints.get("workspace"));
+        assert_eq!(
+            lints.and_then(toml::Value::as_bool),
+            Some(true),
+            "{name} leaves out the workspace's lints"
+        );
+        let script = package.dir.join("build.rs");
+        assert!(!script.exists(), "{name} would run code when it is built");
+    }
+}
+
 fn sources(dir: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(dir).unwrap() {

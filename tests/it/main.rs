@@ -4,6 +4,7 @@
 mod house;
 mod interop;
 mod private_host;
+mod published;
 mod runtimes;
 mod side_by_side;
 mod vectors;

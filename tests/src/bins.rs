@@ -107,8 +107,10 @@ fn cargo_build(name: &str) -> PathBuf {
         .unwrap_or_else(|| panic!("cargo built no binary `{name}`"))
 }
 
-/// The target directory that the running test was built in: `<target>/<profile>/deps/<test>`.
-fn target_dir() -> Option<PathBuf> {
+/// The target directory that the running test was built in: `<target>/<profile>/deps/<test>`. `None` where it is laid out
+/// otherwise.
+#[must_use]
+pub fn target_dir() -> Option<PathBuf> {
     let test = std::env::current_exe().ok()?;
     let dir = test.ancestors().nth(3)?;
     dir.join("CACHEDIR.TAG").is_file().then(|| dir.to_owned())
