@@ -19,14 +19,17 @@ macro_rules! pages {
 
 pages! {
     cnitool: "guide/cnitool.md",
+    comparison: "comparison.md",
     configuration: "guide/configuration.md",
     #[cfg(feature = "conformance")]
     conformance: "guide/conformance.md",
     conformance_of_go_plugins: "conformance-of-go-plugins.md",
+    debugging: "guide/debugging.md",
     delegation: "guide/delegation.md",
     deviations: "deviations.md",
     first_plugin: "guide/first-plugin.md",
     porting: "guide/porting.md",
+    porting_by_example: "guide/porting-by-example.md",
     results: "guide/results.md",
     testing: "guide/testing.md",
     upkeep: "guide/upkeep.md",

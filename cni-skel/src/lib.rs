@@ -162,7 +162,7 @@ pub use schemars;
 #[cfg(feature = "derive")]
 pub use cni_skel_derive::{CniArgs, CniError, CniPlugin, RuntimeConfig, plugin};
 
-/// The guide, page by page: the same as in `docs/` of the repository. It is here for documentation alone.
+// The guide, page by page: the same as in `docs/` of the repository. It is here for documentation alone.
 #[cfg(any(doc, doctest))]
 pub mod guide;
 
