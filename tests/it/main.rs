@@ -1,6 +1,7 @@
 //! The suites that need more than one package: conformance vectors, field cases, real kernels and real runtimes.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod described;
 mod guide;
 mod house;
 mod interop;
