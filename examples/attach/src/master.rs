@@ -1,7 +1,8 @@
 //! The link below the container's: macvlan, ipvlan and vlan are made on one.
 
-use cni_skel::{Error, ErrorCode, Result};
+use cni_skel::{Error, ErrorCode, Result, ResultExt};
 use plugin_support::Mac;
+use plugin_support::kernel::Kernel;
 use plugin_support::netlink::{Handle, Link, LinkKind, NewLink, RouteFilter, RouteType};
 
 use crate::single::Place;
@@ -40,6 +41,11 @@ pub fn mtu(bytes: Option<i64>, master: &Link) -> Result<Option<u32>> {
     }
 }
 
+/// The MTU that CHECK looks for, if the configuration says one.
+pub fn expected_mtu(bytes: Option<i64>) -> Option<u32> {
+    bytes.and_then(|bytes| u32::try_from(bytes).ok()).filter(|bytes| *bytes != 0)
+}
+
 /// Makes a link on one of the host, or of the container, in the container.
 ///
 /// # Errors
@@ -63,13 +69,16 @@ pub fn create(
     }
 }
 
-/// Verifies that a container's link is on its master. One on a link of its own kind is on that one's master: the kernel
-/// stacks them so.
+/// Verifies that a container's link is on the master of a name. Without a name it was the default route's, which may be
+/// another by now, so that there is nothing to compare with.
 ///
 /// # Errors
 ///
-/// When it is not.
-pub fn check(link: &Link, master: &Link, in_container: bool) -> Result<()> {
+/// When there is no such master, or the link is on another.
+pub fn check(place: &Place, in_container: bool, name: Option<&str>, link: &Link) -> Result<()> {
+    let Some(name) = name else { return Ok(()) };
+    let master = find(place.masters(in_container), Some(name))?;
+    // One on a link of its own kind is on that one's master: the kernel stacks them so.
     let is_stacked = master.kind == link.kind && !master.is_kind("vlan");
     let below = if is_stacked { master.peer } else { Some(master.index) };
     // Within one namespace the kernel does not say which.
@@ -77,7 +86,20 @@ pub fn check(link: &Link, master: &Link, in_container: bool) -> Result<()> {
     if link.peer == below && is_beside {
         return Ok(());
     }
-    Err(Error::message(format!("container interface {} is not on master {:?}", link.name, master.name)))
+    Err(Error::message(format!("container interface {} is not on master {name:?}", link.name)))
+}
+
+/// Verifies that a link could be made on a master of the host. One of a container is not there yet.
+///
+/// # Errors
+///
+/// When there is no master (code 50), or its MTU is less than wanted (code 7).
+pub fn status(kernel: &Kernel, in_container: bool, name: Option<&str>, bytes: Option<i64>) -> Result<()> {
+    if in_container {
+        return Ok(());
+    }
+    let netlink = kernel.current()?.netlink()?;
+    mtu(bytes, &find(&netlink, name).code(ErrorCode::PLUGIN_NOT_AVAILABLE)?).map(drop)
 }
 
 fn of_default_route(netlink: &Handle) -> Result<Link> {

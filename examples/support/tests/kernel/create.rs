@@ -81,7 +81,7 @@ fn macvlan_lands_in_another_namespace() {
     let inside = container.netlink().unwrap();
     let temp = inside.link("temp").unwrap();
     assert_eq!((temp.kind.as_deref(), temp.peer), (Some("macvlan"), Some(a.index)));
-    assert_eq!(temp.details, LinkDetails::Macvlan { mode: MacvlanMode::Bridge });
+    assert_eq!(temp.details, LinkDetails::Macvlan { mode: MacvlanMode::Bridge, broadcast_queue: Some(2000) });
     inside.change(&temp, &LinkChange::new().name("eth0")).unwrap();
     assert_eq!(inside.link("eth0").unwrap().index, temp.index);
 }

@@ -8,8 +8,8 @@ use std::fmt;
 
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{
-    InfoBridge, InfoBridgePort, InfoData, InfoMacVlan, InfoPortData, InfoVlan, InfoVrf, LinkAttribute,
-    LinkExtentMask, LinkInfo, LinkMessage,
+    InfoBridge, InfoBridgePort, InfoData, InfoIpVlan, InfoMacVlan, InfoPortData, InfoVlan, InfoVrf,
+    LinkAttribute, LinkExtentMask, LinkInfo, LinkMessage,
 };
 
 use super::Handle;
@@ -71,10 +71,17 @@ pub enum LinkDetails {
         /// Whether ports only see the VLANs they are members of.
         vlan_filtering: bool,
     },
+    /// Kind `ipvlan`.
+    Ipvlan {
+        /// Switching or routing.
+        mode: IpvlanMode,
+    },
     /// Kind `macvlan`.
     Macvlan {
         /// Who may talk to whom.
         mode: MacvlanMode,
+        /// Length of the queue for broadcasts in packets that was asked for; `None` on kernels before 5.11.
+        broadcast_queue: Option<u32>,
     },
     /// Any other link.
     #[default]
@@ -188,10 +195,20 @@ impl LinkDetails {
                 InfoBridge::VlanFiltering(on) => Some(Self::Bridge { vlan_filtering: *on }),
                 _ => None,
             }),
-            InfoData::MacVlan(options) => options.iter().find_map(|option| match option {
-                InfoMacVlan::Mode(mode) => Some(Self::Macvlan { mode: *mode }),
+            InfoData::IpVlan(options) => options.iter().find_map(|option| match option {
+                InfoIpVlan::Mode(mode) => Some(Self::Ipvlan { mode: *mode }),
                 _ => None,
             }),
+            InfoData::MacVlan(options) => {
+                let broadcast_queue = options.iter().find_map(|option| match option {
+                    InfoMacVlan::BcQueueLen(packets) => Some(*packets),
+                    _ => None,
+                });
+                options.iter().find_map(|option| match option {
+                    InfoMacVlan::Mode(mode) => Some(Self::Macvlan { mode: *mode, broadcast_queue }),
+                    _ => None,
+                })
+            }
             InfoData::Vlan(options) => options.iter().find_map(|option| match option {
                 InfoVlan::Id(id) => Some(Self::Vlan { id: *id }),
                 _ => None,

@@ -28,7 +28,11 @@ fn details_are_those_of_the_kind() {
     );
     assert_eq!(
         of(InfoKind::MacVlan, InfoData::MacVlan(vec![InfoMacVlan::Mode(MacvlanMode::Vepa)])),
-        ("macvlan".into(), LinkDetails::Macvlan { mode: MacvlanMode::Vepa })
+        ("macvlan".into(), LinkDetails::Macvlan { mode: MacvlanMode::Vepa, broadcast_queue: None })
+    );
+    assert_eq!(
+        of(InfoKind::IpVlan, InfoData::IpVlan(vec![InfoIpVlan::Mode(IpvlanMode::L3)])),
+        ("ipvlan".into(), LinkDetails::Ipvlan { mode: IpvlanMode::L3 })
     );
     assert_eq!(
         of(InfoKind::Vlan, InfoData::Vlan(vec![InfoVlan::Id(100)])),

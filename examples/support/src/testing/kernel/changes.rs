@@ -2,8 +2,8 @@
 
 use netlink_packet_core::Nla;
 use netlink_packet_route::link::{
-    InfoBridge, InfoBridgePort, InfoData, InfoKind, InfoPortData, InfoVeth, LinkAttribute, LinkFlags,
-    LinkInfo, LinkMessage,
+    InfoBridge, InfoBridgePort, InfoData, InfoKind, InfoMacVlan, InfoPortData, InfoVeth, LinkAttribute,
+    LinkFlags, LinkInfo, LinkMessage,
 };
 use rustix::io::Errno as RawErrno;
 
@@ -13,6 +13,8 @@ use crate::netlink::BridgeVlan;
 
 /// The smallest MTU of an Ethernet device.
 const SMALLEST_MTU: u32 = 68;
+/// How many broadcasts wait for the links of a macvlan's master, if nobody asks for more.
+const BROADCAST_QUEUE: u32 = 1000;
 
 impl State {
     pub(super) fn create_link(&mut self, netns: usize, message: &LinkMessage) -> Answer<()> {
@@ -35,6 +37,11 @@ impl State {
                 LinkInfo::Data(given) if kind != InfoKind::Bridge => data = Some(given),
                 _ => {}
             }
+        }
+        if let Some(InfoData::MacVlan(options)) = &mut data
+            && !options.iter().any(|option| matches!(option, InfoMacVlan::BcQueueLen(_)))
+        {
+            options.push(InfoMacVlan::BcQueueLen(BROADCAST_QUEUE));
         }
         let parent = message.attributes.iter().find_map(|attribute| match attribute {
             LinkAttribute::Link(index) => Some(*index),

@@ -1,0 +1,7 @@
+//! The `macvlan` binary.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cni_skel::run(&macvlan::Macvlan::default())
+}
