@@ -1,0 +1,122 @@
+//! host-local by how much is reserved.
+
+use std::fs;
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::table::Bench;
+use crate::table::builds::go_plugin;
+use crate::table::measure::Program;
+use crate::table::report::{Report, mark, time};
+use crate::table::stats::median;
+
+const HELD: [u32; 4] = [0, 1000, 10_000, 50_000];
+
+pub(crate) fn run(bench: &Bench, report: &mut Report) {
+    report.section(
+        "host-local by the number of reservations held, whole processes",
+        &["held", "ADD", "DEL", "GC of all", "GC of one", "ADD of Go's", "DEL of Go's"],
+    );
+    let ours = bench.programs.of_static("host-local");
+    let go = go_plugin("host-local");
+    let (mut adds, mut dels, mut gcs) = (Vec::new(), Vec::new(), Vec::new());
+    for held in HELD {
+        let network = Network::holding(held, &ours, "1.1.0");
+        let (add, del) = network.attach(bench.rounds(200));
+        let gc = network.gc();
+        adds.push(add);
+        dels.push(del);
+        gcs.push(gc / f64::from(held.max(1)));
+        // Go's takes long enough to tell with a few.
+        let theirs = go.as_ref().ok().map(|go| Network::holding(held, go, "1.0.0").attach(bench.rounds(5)));
+        let told =
+            |pick: fn((f64, f64)) -> f64| theirs.map_or_else(|| "–".to_owned(), |times| time(pick(times)));
+        report.row(&[
+            held.to_string(),
+            time(add),
+            time(del),
+            time(gc),
+            if held == 0 { String::new() } else { time(gc / f64::from(held)) },
+            told(|(add, _)| add),
+            told(|(_, del)| del),
+        ]);
+    }
+    report.section("Growth of that", &["", "from 0 to 50,000", "goal", ""]);
+    for (name, times) in [("ADD", &adds), ("DEL", &dels)] {
+        let growth = times[3] / times[0];
+        report.row(&[name, &format!("{growth:.2} ×"), "flat: ≤ 1.5 ×", mark(Some(growth <= 1.5))]);
+    }
+    let growth = gcs[3] / gcs[2];
+    report.row(&[
+        "GC, a reservation, from 10,000",
+        &format!("{growth:.2} ×"),
+        "linear: ≤ 1.5 ×",
+        mark(Some(growth <= 1.5)),
+    ]);
+}
+
+/// A network with its reservations, and the plugin that keeps them.
+struct Network {
+    root: tempfile::TempDir,
+    plugin: PathBuf,
+    version: &'static str,
+}
+
+impl Network {
+    fn holding(held: u32, plugin: &Path, version: &'static str) -> Self {
+        let root = tempfile::tempdir().unwrap();
+        let dir = root.path().join("bench");
+        fs::create_dir(&dir).unwrap();
+        let first = u32::from_be_bytes([10, 0, 0, 2]);
+        for n in 0..held {
+            let address = Ipv4Addr::from(first + n);
+            fs::write(dir.join(address.to_string()), format!("{:064x}\r\neth0", n + 1)).unwrap();
+        }
+        if let Some(last) = held.checked_sub(1) {
+            fs::write(dir.join("last_reserved_ip.0"), Ipv4Addr::from(first + last).to_string()).unwrap();
+        }
+        Self { root, plugin: plugin.to_owned(), version }
+    }
+
+    fn call(
+        &self,
+        command: &str,
+        id: &str,
+        more: impl IntoIterator<Item = (&'static str, Value)>,
+    ) -> Program {
+        let mut config = json!({
+            "cniVersion": self.version, "name": "bench", "type": "bridge",
+            "ipam": {"type": "host-local", "subnet": "10.0.0.0/8", "dataDir": self.root.path()},
+        });
+        for (key, value) in more {
+            config[key] = value;
+        }
+        Program::new(&self.plugin).stdin(config.to_string()).env([
+            ("CNI_COMMAND", command),
+            ("CNI_CONTAINERID", id),
+            ("CNI_NETNS", "/run/netns/none"),
+            ("CNI_IFNAME", "eth0"),
+            ("CNI_PATH", "/usr/lib/cni"),
+        ])
+    }
+
+    /// Medians of ADD and DEL.
+    fn attach(&self, rounds: usize) -> (f64, f64) {
+        // The first call builds the index.
+        self.call("DEL", "unknown", []).run();
+        let (mut adds, mut dels) = (Vec::new(), Vec::new());
+        for n in 0..rounds {
+            let id = format!("new-{n}");
+            adds.push(self.call("ADD", &id, []).run().0.wall);
+            dels.push(self.call("DEL", &id, []).run().0.wall);
+        }
+        (median(adds), median(dels))
+    }
+
+    /// Everything is stale.
+    fn gc(&self) -> f64 {
+        self.call("GC", "", [("cni.dev/valid-attachments", json!([]))]).run().0.wall
+    }
+}
