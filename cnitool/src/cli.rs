@@ -226,3 +226,6 @@ pub(crate) struct Man {
     #[arg(value_name = "COMMAND")]
     pub(crate) command: Option<String>,
 }
+
+#[cfg(test)]
+mod tests;

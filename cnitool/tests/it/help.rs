@@ -4,28 +4,51 @@ use std::process::{Command, Stdio};
 
 use crate::support::{Host, skip};
 
+/// The commands that `--help` lists.
+fn commands(help: &str) -> Vec<&str> {
+    let (_, list) = help.split_once("Commands:\n").unwrap();
+    let names =
+        list.lines().take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next());
+    names.filter(|name| *name != "help").collect()
+}
+
 #[test]
 fn help_teaches_by_example() {
     let host = Host::new();
-    insta::assert_snapshot!("help", host.cnitool(&["--help"]).good().stdout);
-    insta::assert_snapshot!("help_add", host.cnitool(&["add", "--help"]).good().stdout);
-    for command in [
-        "check",
-        "del",
-        "gc",
-        "status",
-        "version",
-        "describe",
-        "validate",
-        "conformance",
-        "list",
-        "attachments",
-        "completions",
-    ] {
-        let help = host.cnitool(&["help", command]).good().stdout;
+    let help = host.cnitool(&["--help"]).good().stdout;
+    insta::assert_snapshot!("help", help);
+    let commands = commands(&help);
+    assert!(commands.contains(&"add") && commands.contains(&"completions"), "{commands:?}");
+    for command in commands {
+        let help = host.cnitool(&[command, "--help"]).good().stdout;
         assert!(help.contains("Examples:\n") && help.contains(&format!("cnitool {command}")), "{help}");
         assert!(help.lines().all(|line| line.chars().count() <= 120), "{help}");
+        insta::assert_snapshot!(format!("help_{command}"), help);
+        assert_eq!(help, host.cnitool(&["help", command]).good().stdout);
     }
+}
+
+#[test]
+fn what_cannot_be_typed_is_told_with_the_way_out() {
+    let host = Host::new();
+    let mut told = String::new();
+    let lines: [&[&str]; 9] = [
+        &["ad"],
+        &["add"],
+        &["add", "n1"],
+        &["add", "n1", "/run/netns/t", "more"],
+        &["add", "n1", "/run/netns/t", "--ifnam", "eth1"],
+        &["add", "n1", "/run/netns/t", "--trace=xml"],
+        &["add", "n1", "/run/netns/t", "--json=yes"],
+        &["gc"],
+        &["conformance", "bridge"],
+    ];
+    for arguments in lines {
+        let outcome = host.cnitool(arguments).bad(2);
+        assert!(outcome.stdout.is_empty(), "{outcome}");
+        told += &format!("$ cnitool {}\n{}\n", arguments.join(" "), outcome.stderr);
+    }
+    insta::assert_snapshot!("what_cannot_be_typed", told);
 }
 
 #[test]
