@@ -20,6 +20,24 @@ pub(crate) fn ensure(host: &NetNs, netlink: &Handle, settings: &Settings) -> Res
     exists_as_wanted(host, netlink, settings).with_context(|| format!("failed to create bridge {name:?}"))
 }
 
+/// Verifies that nothing else has the bridge's name.
+///
+/// # Errors
+///
+/// When another kind of link has it, or the kernel refuses.
+pub(crate) fn could_be(netlink: &Handle, name: &str) -> Result<()> {
+    match netlink.link(name) {
+        Err(error) if error.is_not_found() => Ok(()),
+        link if link.as_ref().is_ok_and(|link| !link.is_kind("bridge")) => Err(is_none(name)),
+        link => Ok(link.map(drop)?),
+    }
+    .with_context(|| format!("failed to create bridge {name:?}"))
+}
+
+fn is_none(name: &str) -> Error {
+    Error::message(format!("{name:?} already exists but is not a bridge"))
+}
+
 fn exists_as_wanted(host: &NetNs, netlink: &Handle, settings: &Settings) -> Result<Link> {
     let name = settings.bridge.as_str();
     let bridge = match netlink.link(name) {
@@ -27,7 +45,7 @@ fn exists_as_wanted(host: &NetNs, netlink: &Handle, settings: &Settings) -> Resu
         found => found?,
     };
     if !bridge.is_kind("bridge") {
-        return Err(Error::message(format!("{name:?} already exists but is not a bridge")));
+        return Err(is_none(name));
     }
     if settings.vlans.is_some() && bridge.details != (LinkDetails::Bridge { vlan_filtering: true }) {
         // Made by someone who needed no VLANs. Without, they would be written down but not kept apart. Whoever uses the

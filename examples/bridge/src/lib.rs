@@ -108,6 +108,8 @@ impl Plugin for Bridge {
             let usable = Backend::Nftables.check(&*self.tools);
             usable.context("macspoofchk is not possible").code(ErrorCode::PLUGIN_NOT_AVAILABLE)?;
         }
+        let usable = bridge::could_be(&self.kernel.current()?.netlink()?, &settings.bridge);
+        usable.code(ErrorCode::PLUGIN_NOT_AVAILABLE)?;
         if settings.ipam { req.ipam()?.status() } else { Ok(()) }
     }
 

@@ -73,6 +73,19 @@ fn a_program_that_is_missing_is_told() {
 }
 
 #[test]
+fn a_name_that_another_kind_of_link_has_is_told() {
+    let world = World::new();
+    let status = |name: &str| world.run(Invocation::status().config(config(&json!({"bridge": name}))));
+    let error = status("lo").assert_error(50).clone();
+    assert_eq!(error.msg, r#"failed to create bridge "lo": "lo" already exists but is not a bridge"#);
+    // One that is there already is as good as none.
+    world.add(&config(&json!({"bridge": "br0"}))).assert_success();
+    for name in ["br0", "br1"] {
+        status(name).assert_success();
+    }
+}
+
+#[test]
 fn a_configuration_that_makes_no_sense_is_told() {
     let outcome = World::new().run(Invocation::status().config(l3(&json!({"vlan": 5000}))));
     assert!(outcome.assert_error(7).msg.starts_with("invalid VLAN ID 5000"));
