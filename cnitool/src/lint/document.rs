@@ -1,5 +1,6 @@
 //! A configuration file in which every key and value has its place.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -110,6 +111,7 @@ impl<'d> Node<'d> {
     pub(crate) fn entries(self) -> Vec<Entry<'d>> {
         let Ok(Entries(raw)) = serde_json::from_str(self.raw) else { return Vec::new() };
         let mut entries: Vec<Entry<'d>> = Vec::with_capacity(raw.len());
+        let mut index = HashMap::with_capacity(raw.len());
         let mut end = self.at + 1;
         for (key, value) in raw {
             let between = self.text.as_bytes().get(end..).unwrap_or_default();
@@ -117,9 +119,12 @@ impl<'d> Node<'d> {
             let value = self.part(value.get());
             end = value.at + value.raw.len();
             let entry = Entry { key, at, value };
-            match entries.iter_mut().find(|known| known.key == entry.key) {
+            match index.get(&entry.key).and_then(|at: &usize| entries.get_mut(*at)) {
                 Some(known) => *known = entry,
-                None => entries.push(entry),
+                None => {
+                    index.insert(entry.key.clone(), entries.len());
+                    entries.push(entry);
+                }
             }
         }
         entries

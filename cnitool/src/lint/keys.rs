@@ -1,8 +1,10 @@
 //! Which keys of a configuration are known to those who read it, and whether their values fit.
 
+use std::collections::HashSet;
+
 use serde_json::Value as Json;
 
-use super::document::{Entry, Kind, Node};
+use super::document::{Kind, Node};
 use super::schema::{Schema, View, shown};
 use super::{Place, Reader, Remarks, join, suggest};
 
@@ -115,6 +117,9 @@ impl<'s> Seen<'s> {
     }
 }
 
+/// The keys of an object, in lower case.
+type Present = HashSet<String>;
+
 struct Walk<'a, 'd> {
     remarks: &'a mut Remarks<'d>,
     main: Reader<'a>,
@@ -164,7 +169,8 @@ impl Walk<'_, '_> {
 
     fn object(&mut self, node: Node<'_>, path: &str, seen: &[Seen<'_>], part: Part) {
         let entries = node.entries();
-        self.missing(node, &entries, path, seen, part);
+        let present = entries.iter().map(|entry| entry.key.to_ascii_lowercase()).collect();
+        self.missing(node, &present, path, seen, part);
         for entry in &entries {
             let key = entry.key.as_str();
             let is_key = |name: &str| key.eq_ignore_ascii_case(name);
@@ -176,7 +182,7 @@ impl Walk<'_, '_> {
                 Part::Args | Part::Own => false,
             };
             if !is_protocol && !seen.iter().any(|seen| seen.knows(key)) {
-                self.unknown(key, place, &entries, seen, part);
+                self.unknown(key, place, &present, seen, part);
             } else if !is_protocol && part == Part::Whole {
                 self.refused(key, place, seen);
             }
@@ -200,10 +206,10 @@ impl Walk<'_, '_> {
     }
 
     /// Tells of keys that must be there. The runtime adds those of the protocol.
-    fn missing(&mut self, node: Node<'_>, entries: &[Entry<'_>], path: &str, seen: &[Seen<'_>], part: Part) {
+    fn missing(&mut self, node: Node<'_>, present: &Present, path: &str, seen: &[Seen<'_>], part: Part) {
         for Seen { reader, views, .. } in seen {
             let [view] = views.as_slice() else { continue };
-            let is_there = |name: &str| entries.iter().any(|entry| entry.key.eq_ignore_ascii_case(name));
+            let is_there = |name: &str| present.contains(&name.to_ascii_lowercase());
             let is_added = |name: &str| part == Part::Whole && PROTOCOL.contains(&name);
             for name in view.required().filter(|name| !is_there(name) && !is_added(name)) {
                 let message = format!("missing, {} needs it", reader.plugin);
@@ -214,8 +220,8 @@ impl Walk<'_, '_> {
     }
 
     /// Tells of a key that no schema has, unless somebody may know it.
-    fn unknown(&mut self, key: &str, place: Place<'_>, entries: &[Entry<'_>], seen: &[Seen<'_>], part: Part) {
-        let is_absent = |name: &&str| !entries.iter().any(|entry| entry.key.eq_ignore_ascii_case(name));
+    fn unknown(&mut self, key: &str, place: Place<'_>, present: &Present, seen: &[Seen<'_>], part: Part) {
+        let is_absent = |name: &&str| !present.contains(&name.to_ascii_lowercase());
         let mut names: Vec<&str> = seen.iter().flat_map(Seen::names).collect();
         if part == Part::Whole {
             names.extend(WRITTEN);
@@ -236,7 +242,7 @@ impl Walk<'_, '_> {
                 nearest,
             );
         }
-        if is_remark(key) {
+        if is_remark(key) || self.remarks.has_warned_enough() {
             return;
         }
         // Who would have to know it, and whether all of them tell what they know.

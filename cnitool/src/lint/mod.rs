@@ -23,11 +23,15 @@ pub(crate) use tree::{Key, keys_of};
 
 use std::path::PathBuf;
 
-use libcni::cni_types::config::ListedPlugin;
+use libcni::cni_types::config::{ListedPlugin, MAX_PLUGINS};
 use libcni::cni_types::{CniVersion, Command, Handling, PluginDescription, PluginType};
 use serde_json::Value as Json;
 
 use self::document::Node;
+
+/// How many errors, and how many warnings, are told of one file.
+const MOST: usize = 200;
+const LAST: usize = MOST - 1;
 
 /// Something that is to be told of a place in a file.
 #[derive(Debug)]
@@ -69,9 +73,9 @@ pub(crate) type Describe<'a> = &'a dyn Fn(&str) -> Option<&'a PluginDescription>
 pub(crate) fn list(document: &Document, describe: Describe<'_>) -> Vec<Remark> {
     let mut remarks = Remarks { document, all: Vec::new() };
     keys::of_list(&mut remarks, document.root());
-    for (index, plugin) in
-        document.root().find("plugins").map(Node::elements).into_iter().flatten().enumerate()
-    {
+    let plugins = document.root().find("plugins").map(Node::elements).unwrap_or_default();
+    // That there are too many has been told by whoever loads the file.
+    for (index, plugin) in plugins.into_iter().take(MAX_PLUGINS).enumerate() {
         one(&mut remarks, plugin, &format!("plugins[{index}]"), describe);
     }
     remarks.sorted()
@@ -127,6 +131,15 @@ struct Place<'p> {
 }
 
 impl Remarks<'_> {
+    /// Whether another warning would not be told.
+    fn has_warned_enough(&self) -> bool {
+        self.count(false) >= MOST
+    }
+
+    fn count(&self, is_error: bool) -> usize {
+        self.all.iter().filter(|remark| remark.is_error == is_error).count()
+    }
+
     fn error(&mut self, kind: &'static str, place: Place<'_>, message: String, suggestion: Option<String>) {
         self.tell(true, kind, place, message, suggestion);
     }
@@ -143,6 +156,11 @@ impl Remarks<'_> {
         message: String,
         suggestion: Option<String>,
     ) {
+        let message = match self.count(is_error) {
+            MOST.. => return,
+            LAST => message + " (no more is told)",
+            _ => message,
+        };
         let (line, column) = self.document.place(at);
         self.all.push(Remark {
             is_error,

@@ -322,6 +322,17 @@ fn a_hostile_schema_stops_nothing() {
 }
 
 #[test]
+fn a_file_without_measure_is_read_and_told_in_measure() {
+    let mut config = json!({"type": "bridge", "mtu": "x"});
+    let keys = config.as_object_mut().unwrap();
+    keys.extend((0..5_000).map(|number| (format!("key{number}"), json!(number))));
+    let all = of_bridge(&config);
+    assert_eq!(all.len(), 201, "{:?}", all.last());
+    assert!(all[0].starts_with("warning key0") && all[199].ends_with("(no more is told)"), "{:?}", all[199]);
+    assert_eq!(all[200], r#"error mtu: invalid type: string "x", bridge expects an integer from 0 to 65535"#);
+}
+
+#[test]
 fn the_keys_of_a_schema_are_a_table() {
     let keys: Vec<_> = keys_of(&json!({
         "type": "object", "required": ["link"],
