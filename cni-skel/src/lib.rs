@@ -41,6 +41,7 @@
 //!
 //! | to | see |
 //! | --- | --- |
+//! | begin, port from Go, or debug on a node | [the guide](guide) |
 //! | declare a plugin | the derives [`macro@CniPlugin`], [`macro@RuntimeConfig`], [`macro@CniArgs`], [`macro@CniError`] |
 //! | write handlers | [`Plugin`] and the request types |
 //! | fail | [`Error`], [`ResultExt`], [`ErrorCode`] |

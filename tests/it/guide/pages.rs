@@ -139,3 +139,24 @@ fn every_link_of_a_page_in_the_documentation_is_to_a_page_there() {
         assert!(included(&path), "{path} is not part of the documentation: see cni-skel/src/guide.rs");
     }
 }
+
+/// docs.rs builds the documentation from the package, where nothing but the crate's own folder is.
+#[test]
+fn the_pages_of_the_documentation_are_packaged() {
+    let output = std::process::Command::new(env!("CARGO"))
+        .args(["package", "--list", "--allow-dirty", "--offline", "--package", "cni-skel"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    let listed = String::from_utf8(output.stdout).unwrap();
+    let modules = read("cni-skel/src/guide.rs");
+    let files = modules.split('"').filter(|text| text.ends_with(".md") && !text.contains("guide/links"));
+    let mut seen = 0;
+    for file in files {
+        let file = format!("docs/{}", file.trim_start_matches("../docs/"));
+        assert!(listed.lines().any(|line| line == file), "{file} is not packaged:\n{listed}");
+        seen += 1;
+    }
+    assert!(seen > 12, "{seen} pages");
+    assert!(!listed.contains("docs/guide/ports"), "the ports are no part of the crate");
+}
