@@ -120,16 +120,22 @@ impl<'p, P: Plugin> Dispatcher<'p, P> {
         // The environment is wrong before stdin is. Only the version that the error is told in is still looked up there.
         let netns = attached.as_ref().and_then(|(attached, _)| attached.netns.as_ref());
         let allowed = netns.map_or(Ok(()), |netns| checks::refuse_own_netns(&call, netns));
-        let stdin = call.stdin.read();
-        let declared = stdin.as_ref().ok().and_then(|stdin| declared_version(stdin).ok());
+        let stdin = call.stdin.read().map_err(|error| {
+            ErrorObject::new(ErrorCode::IO_FAILURE, format!("error reading from stdin: {error}"))
+        });
+        let network_config =
+            stdin.as_ref().map_err(Clone::clone).and_then(|stdin| checks::network_config(stdin));
+        // A good request is gone through once; in another, the version may stand all the same.
+        let declared = match (&network_config, &stdin) {
+            (Ok(config), _) => Some(config.cni_version.clone()),
+            (Err(_), Ok(stdin)) => declared_version(stdin).ok(),
+            (Err(_), Err(_)) => None,
+        };
         *version = declared.map(|text| text.unwrap_or_else(|| CniVersion::WHEN_ABSENT.to_string()));
         #[cfg(panic = "abort")]
         crate::run::abort::tell_in(version.as_deref());
         allowed?;
-        let stdin = stdin.map_err(|error| {
-            ErrorObject::new(ErrorCode::IO_FAILURE, format!("error reading from stdin: {error}"))
-        })?;
-        let network_config = checks::network_config(stdin)?;
+        let network_config = network_config?;
 
         #[cfg(feature = "tracing")]
         let span = {
