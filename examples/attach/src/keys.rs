@@ -34,6 +34,21 @@ pub fn first_mac(places: &[(&str, Option<&str>, ErrorCode)]) -> Result<Option<Ma
     mac_address(text).map(Some).context(*place).code(*code)
 }
 
+/// The hardware address that is asked for by the runtime, or else by `CNI_ARGS`, or else by the key `mac`.
+///
+/// # Errors
+///
+/// When the one that counts is no address that an interface can have. Code 7, or 4 for that of `CNI_ARGS`.
+pub fn own_mac(runtime: Option<&str>, args: Option<&str>, key: Option<&str>) -> Result<Option<MacAddr>> {
+    let given = [runtime, args, key].into_iter().flatten().find(|text| !text.is_empty());
+    first_mac(&[
+        ("runtimeConfig.mac", runtime, ErrorCode::INVALID_NETWORK_CONFIG),
+        ("CNI_ARGS: MAC", args, ErrorCode::INVALID_ENVIRONMENT),
+        ("mac", key, ErrorCode::INVALID_NETWORK_CONFIG),
+    ])
+    .with_context(|| format!("invalid args {} for MAC addr", given.unwrap_or_default()))
+}
+
 /// What `mtu` says; `None` for the kernel's choice.
 ///
 /// # Errors

@@ -128,28 +128,31 @@ impl Single<'_> {
         place: &Place,
         make: impl FnOnce(&str) -> Result<()>,
     ) -> Result<AddResult> {
-        let Self { kind, addresses, .. } = *self;
+        let addresses = self.addresses;
         let (ifname, netlink) = (place.owner.ifname.as_str(), &place.container_netlink);
         let ipam = if addresses == Addresses::OfIpam { Some(req.ipam()?) } else { None };
         if addresses == Addresses::None {
             // Old versions know no result without addresses.
             VersionedResult::new(req.result(), req.version())?;
         }
-        let rename = format!("failed to rename {kind} to {ifname:?}");
+        let rename = format!("failed to rename {} to {ifname:?}", P::NAME);
         place.is_free(&rename)?;
 
+        let name = place.owner.temporary_name();
         // Dropped last: the addresses are given back when nobody has them any more.
         let mut lease: Option<Lease> = None;
         let mut undo = Undo::default();
 
-        let name = place.owner.temporary_name();
         // From an ADD that was killed, as nobody else makes such names.
         veth::delete(netlink, &name)?;
-        undo.by("delete the container's link", || remove(netlink, kind, &place.owner));
+        undo.by("delete the container's link", || veth::delete(netlink, &name));
         make(&name)?;
-        let link = netlink.link(&name).with_context(|| format!("failed to refetch {kind} {name:?}"))?;
+        let link = netlink.link(&name).with_context(|| format!("failed to refetch {} {name:?}", P::NAME))?;
+        let made = link.clone();
+        undo.by("delete the container's link", move || Ok(veth::gone(netlink.delete(&made))?));
         netlink.change(&link, &LinkChange::new().name(ifname).alias(&place.owner.key())).context(rename)?;
-        let link = netlink.link(ifname).with_context(|| format!("failed to refetch {kind} {ifname:?}"))?;
+        let renamed =
+            netlink.link(ifname).with_context(|| format!("failed to refetch {} {ifname:?}", P::NAME))?;
 
         let mut own = AddResult::default();
         own.dns = req.network_config().dns.clone();
@@ -170,9 +173,9 @@ impl Single<'_> {
             }
             _ => {}
         }
-        let link = self.set_up(place, &link, &ips, &routes)?;
+        let done = self.set_up(place, &renamed, &ips, &routes)?;
 
-        let eth0 = interface(&link, Some(req.netns().to_string()));
+        let eth0 = interface(&done, Some(req.netns().to_string()));
         let result = if addresses == Addresses::OfChain {
             taken_over(req.result(), &own.dns, eth0)
         } else {

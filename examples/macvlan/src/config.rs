@@ -2,7 +2,7 @@
 //!
 //! Only ADD, CHECK and STATUS need that. DEL and GC must work whatever stands there.
 
-use cni_skel::{CniArgs, Error, ErrorCode, MacAddr, Result, ResultExt, RuntimeConfig};
+use cni_skel::{CniArgs, Error, ErrorCode, MacAddr, Result, RuntimeConfig};
 use plugin_attach::keys;
 use plugin_support::netlink::MacvlanMode;
 
@@ -53,14 +53,7 @@ impl Config {
     ///
     /// When the one that counts is no address that an interface can have. Code 7, or 4 for that of `CNI_ARGS`.
     pub fn mac(&self, runtime: &Runtime, args: &Args) -> Result<Option<MacAddr>> {
-        let places = [
-            ("runtimeConfig.mac", runtime.mac.as_deref(), ErrorCode::INVALID_NETWORK_CONFIG),
-            ("CNI_ARGS: MAC", args.mac.as_deref(), ErrorCode::INVALID_ENVIRONMENT),
-            ("mac", self.mac.as_deref(), ErrorCode::INVALID_NETWORK_CONFIG),
-        ];
-        let given = places.iter().find_map(|(_, text, _)| text.filter(|text| !text.is_empty()));
-        keys::first_mac(&places)
-            .with_context(|| format!("invalid args {} for MAC addr", given.unwrap_or_default()))
+        keys::own_mac(runtime.mac.as_deref(), args.mac.as_deref(), self.mac.as_deref())
     }
 }
 

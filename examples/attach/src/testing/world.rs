@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 pub const NETNS: &str = "/run/netns/c1";
 
 /// How a plugin is made for a node.
-type Make<P> = fn(Rc<dyn Tools>, Kernel) -> P;
+type Make<P> = fn(Rc<dyn Tools>, &FakeKernel) -> P;
 
 /// A node, and a container at [`NETNS`].
 #[derive(Debug)]
@@ -53,7 +53,7 @@ impl<P: Plugin> World<P> {
 
     /// The plugin.
     pub fn plugin(&self) -> P {
-        (self.make)(Rc::clone(&self.tools), Kernel::from(&self.fake))
+        (self.make)(Rc::clone(&self.tools), &self.fake)
     }
 
     /// Runs it, with an IPAM plugin `host-local` that always says the same.
@@ -223,7 +223,7 @@ impl<P: Plugin> World<P> {
         }
         let (fake, make) = (self.fake.clone(), self.make);
         let respond = move |call| {
-            let plugin = make(Rc::<ScriptedTools>::default(), Kernel::from(&fake));
+            let plugin = make(Rc::<ScriptedTools>::default(), &fake);
             Dispatcher::new(&plugin).respond(call)
         };
         conformance_of(P::NAME, respond, config).run().assert_passes();

@@ -13,7 +13,7 @@ use crate::{l2, l3};
 
 /// A host whose default route is by `up0`.
 fn world() -> World<Macvlan> {
-    let world = World::new(|_, kernel| Macvlan::on(kernel));
+    let world = World::new(|_, fake| Macvlan::on(fake.into()));
     let host = world.host();
     host.create(&NewLink::new("up0", LinkKind::Veth(Peer::new("cable")))).unwrap();
     let up0 = host.link("up0").unwrap();
@@ -128,7 +128,7 @@ fn what_the_configuration_can_tell_is_told_before_anything_is_made() {
         assert_eq!(world.fake.log(), before);
         world.del(&l3(&keys)).assert_success();
     }
-    let world = World::<Macvlan>::new(|_, kernel| Macvlan::on(kernel));
+    let world = World::<Macvlan>::new(|_, fake| Macvlan::on(fake.into()));
     let outcome = world.add(&l3(&json!({"master": null})));
     assert_eq!(outcome.assert_error(999).msg, "no default route interface found");
     world.del(&l3(&json!({"master": null}))).assert_success();

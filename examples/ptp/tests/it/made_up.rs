@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::{config, dual};
 
 fn world() -> World<Ptp> {
-    World::new(Ptp::on).with_addresses(dual(5))
+    World::new(|tools, fake| Ptp::on(tools, fake.into())).with_addresses(dual(5))
 }
 
 /// The host's end.

@@ -6,9 +6,10 @@ mod create;
 
 use std::fmt;
 
+use netlink_packet_core::Nla as _;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{
-    InfoBridge, InfoBridgePort, InfoData, InfoIpVlan, InfoMacVlan, InfoPortData, InfoVlan, InfoVrf,
+    InfoBridge, InfoBridgePort, InfoData, InfoIpVlan, InfoMacVlan, InfoPortData, InfoTun, InfoVlan, InfoVrf,
     LinkAttribute, LinkExtentMask, LinkInfo, LinkMessage,
 };
 
@@ -86,6 +87,17 @@ pub enum LinkDetails {
     /// Any other link.
     #[default]
     None,
+    /// Kind `tun`, whose other end is a program.
+    Tun {
+        /// Whether the program gets frames; packets otherwise.
+        frames: bool,
+        /// Whether it may have several queues.
+        multi_queue: bool,
+        /// The user who may attach to the link without privileges.
+        owner: Option<u32>,
+        /// The group whose members may.
+        group: Option<u32>,
+    },
     /// Kind `vlan`.
     Vlan {
         /// VLAN ID, 0 to 4095.
@@ -209,6 +221,7 @@ impl LinkDetails {
                     _ => None,
                 })
             }
+            InfoData::Tun(options) => Some(tun(options)),
             InfoData::Vlan(options) => options.iter().find_map(|option| match option {
                 InfoVlan::Id(id) => Some(Self::Vlan { id: *id }),
                 _ => None,
@@ -220,6 +233,26 @@ impl LinkDetails {
             _ => None,
         };
         known.unwrap_or_default()
+    }
+}
+
+/// The settings of a link whose other end is a program; `IFLA_TUN_*` of `linux/if_link.h`.
+fn tun(options: &[InfoTun]) -> LinkDetails {
+    let number = |wanted: u16| {
+        let InfoTun::Other(option) = options.iter().find(|option| option.kind() == wanted)? else {
+            return None;
+        };
+        let mut bytes = [0; 4];
+        option.emit_value(bytes.get_mut(..option.value_len())?);
+        // A byte or four, in the machine's order; what is beside a byte is zero.
+        Some(if option.value_len() == 1 { bytes[0].into() } else { u32::from_ne_bytes(bytes) })
+    };
+    LinkDetails::Tun {
+        // IFF_TAP
+        frames: number(3) == Some(2),
+        multi_queue: number(7).is_some_and(|value| value != 0),
+        owner: number(1),
+        group: number(2),
     }
 }
 

@@ -85,6 +85,13 @@ impl State {
         })
     }
 
+    /// A link of a kind that no request makes.
+    pub(super) fn add_link(&mut self, netns: usize, name: &str, kind: &str) -> Answer<()> {
+        let mut message = LinkMessage::default();
+        message.attributes.push(LinkAttribute::IfName(name.to_owned()));
+        self.insert(netns, &message, InfoKind::Other(kind.to_owned())).map(drop)
+    }
+
     /// A new link with its name, in its namespace.
     fn insert(&mut self, netns: usize, message: &LinkMessage, kind: InfoKind) -> Answer<(usize, u32)> {
         let at = self.target(message)?.unwrap_or(netns);

@@ -181,6 +181,26 @@ impl FakeKernel {
         locked(&self.state).last_change = None;
     }
 
+    /// Adds a link of a kind that is not made by netlink, such as `tun`, to the namespace at `path`.
+    ///
+    /// # Errors
+    ///
+    /// As told by [`refuse`](Self::refuse), and if the name is taken there.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such namespace.
+    pub fn add_link(&self, path: impl AsRef<Path>, name: &str, kind: &str) -> Result<()> {
+        let path = path.as_ref();
+        let mut state = locked(&self.state);
+        let netns = state.at_path(path).unwrap_or_else(|| panic!("no namespace at {path:?}"));
+        let attempt = format!("create {kind} {name:?}");
+        let added = state.refusal(&attempt).and_then(|()| state.add_link(netns, name, kind));
+        added.map_err(|errno| Error::os(format!("failed to {attempt}"), errno))?;
+        state.log.push(attempt);
+        Ok(())
+    }
+
     /// What was changed so far, in the words of the errors: `create bridge "cni0"`. What was refused is not there.
     pub fn log(&self) -> Vec<String> {
         locked(&self.state).log.clone()

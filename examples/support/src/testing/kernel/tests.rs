@@ -155,6 +155,19 @@ fn forgotten_connections_are_noted() {
 }
 
 #[test]
+fn links_that_programs_make_can_be_added() {
+    let fake = FakeKernel::new();
+    let blue = fake.add_netns(BLUE);
+    fake.add_link(BLUE, "tap0", "tun").unwrap();
+    assert!(fake.add_link(BLUE, "tap0", "tun").unwrap_err().is_exists());
+    let netlink = blue.netlink().unwrap();
+    assert!(netlink.link("tap0").unwrap().is_kind("tun"));
+    fake.refuse("create tun \"tap1\"", 1);
+    assert!(fake.add_link(BLUE, "tap1", "tun").unwrap_err().is_not_permitted());
+    assert_eq!(fake.log(), [r#"create tun "tap0""#]);
+}
+
+#[test]
 fn what_it_does_not_know_is_unsupported() {
     let netlink = FakeKernel::new().host().netlink().unwrap();
     let lo = netlink.link("lo").unwrap();

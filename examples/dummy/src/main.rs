@@ -1,0 +1,7 @@
+//! The `dummy` binary.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cni_skel::run(&dummy::Dummy::default())
+}

@@ -1,0 +1,39 @@
+//! On the real kernel, where it has dummies. Needs root.
+
+use cni_skel::testing::Invocation;
+use dummy::Dummy;
+use plugin_attach::testing::{Node, has_tools, pings};
+use plugin_support::testing::TestNetns;
+use serde_json::json;
+
+use crate::config;
+
+#[test]
+fn addresses_are_there_or_the_kernel_says_that_it_cannot() {
+    if !has_tools(&["ping"]) {
+        return;
+    }
+    let (Some(node), Some(a), Some(b)) = (Node::<Dummy>::new(), TestNetns::new(), TestNetns::new()) else {
+        return;
+    };
+    let config = config(&json!({}));
+    let addresses = |host: u8| json!({"ips": [{"address": format!("10.1.0.{host}/24")}, {"address": format!("fd00:1::{host}/64")}]});
+    let outcome = node.run(Invocation::add("a", a.path(), "eth0").config(&config), &addresses(5));
+    if let Some(error) = outcome.error() {
+        assert!(error.msg.starts_with("failed to create dummy: "), "{error}");
+        assert!(error.msg.ends_with("operation not supported"), "{error}");
+        assert_eq!(a.netlink().unwrap().links().unwrap().len(), 1);
+        assert!(outcome.delegate_calls().is_empty(), "nothing to give back");
+        // There is nothing to undo, which a runtime asks for all the same.
+        node.del("a", &a, &config);
+        return;
+    }
+    a.ip("link set lo up");
+    assert!(pings(&a, "10.1.0.5") && pings(&a, "fd00:1::5"));
+    node.check("a", &a, &config, &outcome).assert_success();
+    node.netns.ip("link add eth0 type bridge");
+    node.add("b", &b, &config, &addresses(6));
+    node.del("a", &a, &config);
+    node.del("b", &b, &config);
+    assert_eq!(a.netlink().unwrap().links().unwrap().len(), 1);
+}

@@ -1,0 +1,7 @@
+//! The `vlan` binary.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cni_skel::run(&vlan::Vlan::default())
+}
