@@ -4,7 +4,8 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use plugin_support::Result;
 use plugin_support::kernel::Kernel;
-use plugin_support::netlink::{Handle, Route, RouteFilter};
+use plugin_support::netlink::{Link, Route, RouteFilter};
+use plugin_support::netns::NetNs;
 
 use crate::firewall::Ports;
 
@@ -16,10 +17,35 @@ use crate::firewall::Ports;
 /// When the kernel refuses.
 pub(crate) fn allow_localhost(kernel: &Kernel, container: Ipv4Addr) -> Result<()> {
     let host = kernel.current()?;
-    let netlink = host.netlink()?;
-    let Some(index) = link_to(&netlink, container)? else { return Ok(()) };
-    let link = netlink.link_by_index(index)?;
-    host.sysctl().write(&format!("net/ipv4/conf/{}/route_localnet", link.name), "1")
+    match link_to(&host, container)? {
+        Some(link) => host.sysctl().write(&route_localnet(&link.name), "1"),
+        None => Ok(()),
+    }
+}
+
+/// Verifies that [`allow_localhost`] was there, and nobody has undone it.
+///
+/// # Errors
+///
+/// When somebody has, or the kernel refuses.
+pub(crate) fn check_localhost(kernel: &Kernel, container: Ipv4Addr) -> cni_skel::Result<()> {
+    let host = kernel.current()?;
+    let Some(link) = link_to(&host, container)? else { return Ok(()) };
+    let sysctl = host.sysctl();
+    // The one for all links counts as well.
+    for name in [link.name.as_str(), "all"] {
+        if sysctl.read_if_present(&route_localnet(name))?.is_some_and(|value| value != "0") {
+            return Ok(());
+        }
+    }
+    let key = route_localnet(&link.name);
+    Err(cni_skel::Error::message(format!(
+        "{container} is not reached from 127.0.0.1: {key} is 0, expected 1"
+    )))
+}
+
+fn route_localnet(link: &str) -> String {
+    format!("net/ipv4/conf/{link}/route_localnet")
 }
 
 /// Forgets UDP flows to these host ports. Without, a client that never stops sending would be sent on where the port led
@@ -41,14 +67,15 @@ pub(crate) fn forget_udp(kernel: &Kernel, ports: &[Ports]) -> Result<()> {
 }
 
 /// The link that leads to an address: that of the most specific route.
-fn link_to(netlink: &Handle, address: Ipv4Addr) -> Result<Option<u32>> {
+fn link_to(host: &NetNs, address: Ipv4Addr) -> Result<Option<Link>> {
+    let netlink = host.netlink()?;
     let routes = netlink.routes(&RouteFilter::v4())?;
     let leads = |route: &&Route| route.destination.contains(IpAddr::V4(address));
     let mut best = routes.iter().filter(leads).filter(|route| route.link.is_some()).collect::<Vec<_>>();
     best.sort_by_key(|route| {
         (std::cmp::Reverse(route.destination.prefix()), route.priority.unwrap_or_default())
     });
-    Ok(best.first().and_then(|route| route.link))
+    best.first().and_then(|route| route.link).map(|index| netlink.link_by_index(index)).transpose()
 }
 
 #[cfg(test)]
@@ -73,10 +100,7 @@ mod tests {
         netlink.add_route(&to("0.0.0.0/0").dev(&netlink.link("eth0").unwrap())).unwrap();
         netlink.add_route(&to("10.2.0.9/32").dev(&netlink.link("veth1").unwrap())).unwrap();
 
-        let leads = |address: &str| {
-            let link = link_to(&netlink, address.parse().unwrap()).unwrap();
-            netlink.link_by_index(link.unwrap()).unwrap().name
-        };
+        let leads = |address: &str| link_to(&fake.host(), address.parse().unwrap()).unwrap().unwrap().name;
         assert_eq!(["10.2.0.9", "10.2.0.8", "198.51.100.1"].map(leads), ["veth1", "br0", "eth0"]);
     }
 

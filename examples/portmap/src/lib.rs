@@ -30,7 +30,7 @@
 //! | DEL without mappings, after a change of `backend` or of the network's name leaves rules. | DEL goes by the record of ADD, in `dataDir` (default `/run/cni/portmap`). |
 //! | DEL fails for mappings that ADD has refused. | DEL reads no mappings. |
 //! | Without mappings, `iptables` is run twice. | Nothing is run. |
-//! | CHECK looks at the container's chain (iptables), or counts rules (nftables). | At every rule, shared ones included. |
+//! | CHECK looks at the container's chain (iptables), or counts rules (nftables). | At every rule, shared ones included, and at `route_localnet`. |
 //! | UDP flows are forgotten by ADD alone. | By DEL as well. |
 //! | GC does nothing, STATUS is always good. | Both work. Go's nftables rules do not tell their network: GC leaves them. |
 //! | 19 to 27 programs for an ADD. | At most three a family: to choose the backend, to read, to change. |
@@ -130,7 +130,11 @@ impl Plugin for Portmap {
             Some(backend) => backend,
             None => firewall::choose(&*self.tools, &families_of(&forwardings))?,
         };
-        self.by(backend).check(&owner, &forwardings)
+        self.by(backend).check(&owner, &forwardings)?;
+        for container in forwardings.iter().filter_map(Forwarding::reached_from_localhost) {
+            host::check_localhost(&self.kernel, container)?;
+        }
+        Ok(())
     }
 
     fn status(&self, req: &StatusRequest<Self>) -> Result<()> {
@@ -214,12 +218,8 @@ impl Portmap {
                 None => Ok(()),
             };
         self.by(backend).add(owner, forwardings, &addresses_in(&owner.network, others), refuse)?;
-        for forwarding in forwardings {
-            if let (IpAddr::V4(container), false) =
-                (forwarding.container.address(), forwarding.masqueraded.is_empty())
-            {
-                host::allow_localhost(&self.kernel, container).context("unable to enable route_localnet")?;
-            }
+        for container in forwardings.iter().filter_map(Forwarding::reached_from_localhost) {
+            host::allow_localhost(&self.kernel, container).context("unable to enable route_localnet")?;
         }
         // Only now, so that what comes in between follows the new rules.
         let ports: Vec<_> =

@@ -1,7 +1,7 @@
 //! Which connections lead where: what a container's mappings come to, and what others' come to, in no backend's words.
 
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use cni_skel::capability::Protocol;
 use cni_skel::types::{AddResult, ErrorCode};
@@ -115,6 +115,14 @@ impl Forwarding {
             masqueraded,
             mark: settings.mark.clone(),
             conditions: settings.conditions(family).to_vec(),
+        }
+    }
+
+    /// The container's address, if connections from 127.0.0.1 are to reach it.
+    pub(crate) fn reached_from_localhost(&self) -> Option<Ipv4Addr> {
+        match self.container.address() {
+            IpAddr::V4(container) if !self.masqueraded.is_empty() => Some(container),
+            _ => None,
         }
     }
 

@@ -210,6 +210,8 @@ fn what_gos_nftables_backend_makes_is_found_good_and_taken_down() {
         result
     };
     feed(&lab, "nft", &["-f", "-"], BY_GOS_NFTABLES);
+    // Which Go's does as well.
+    lab.host.command("sysctl", ["-qw", "net.ipv4.conf.br0.route_localnet=1"]);
     let check = || lab.check("cid1", &keys, &mappings).prev_result(v4_only());
     lab.run(check()).assert_success();
     let gos = lab.nft();

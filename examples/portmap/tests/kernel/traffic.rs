@@ -222,6 +222,16 @@ fn c74_check_notices_each_missing_rule() {
         }
         set_rules(&lab, backend, &all);
         lab.run(lab.check("cid1", &keys, &mappings)).assert_success();
+        lab.host.command("sysctl", ["-qw", "net.ipv4.conf.br0.route_localnet=0"]);
+        let outcome = lab.run(lab.check("cid1", &keys, &mappings));
+        assert!(
+            outcome.assert_error(999).msg.contains("10.2.0.2 is not reached from 127.0.0.1"),
+            "{backend}"
+        );
+        // For all links is as good.
+        lab.host.command("sysctl", ["-qw", "net.ipv4.conf.all.route_localnet=1"]);
+        lab.run(lab.check("cid1", &keys, &mappings)).assert_success();
+        lab.host.command("sysctl", ["-qw", "net.ipv4.conf.all.route_localnet=0"]);
         lab.run(lab.del("cid1", &keys)).assert_success();
     }
 }
