@@ -7,7 +7,7 @@ settings="
     /proc/sys/net/ipv4/{ip_forward,ip_local_port_range,ip_nonlocal_bind}
     /proc/sys/net/ipv4/conf/*/{arp_notify,log_martians,route_localnet,rp_filter}
     /proc/sys/net/ipv6/conf/all/forwarding
-    /proc/sys/net/ipv6/conf/*/{accept_dad,accept_ra,disable_ipv6,enhanced_dad,keep_addr_on_down}
+    /proc/sys/net/ipv6/conf/*/{accept_dad,accept_ra,disable_ipv6,enhanced_dad,keep_addr_on_down,ndisc_notify}
 "
 look_at_settings="grep -s . ${settings//$'\n'/}"
 

@@ -118,7 +118,7 @@ impl Snapshot {
 }
 
 /// Settings of links as the kernel makes them.
-const USUAL_SETTINGS: [&str; 9] = [
+const USUAL_SETTINGS: [&str; 10] = [
     "/accept_dad:1",
     "/accept_ra:1",
     "/arp_notify:0",
@@ -126,6 +126,7 @@ const USUAL_SETTINGS: [&str; 9] = [
     "/enhanced_dad:1",
     "/keep_addr_on_down:0",
     "/log_martians:0",
+    "/ndisc_notify:0",
     "/route_localnet:0",
     "/rp_filter:0",
 ];

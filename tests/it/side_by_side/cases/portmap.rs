@@ -242,6 +242,7 @@ fn changed() -> Vec<Case> {
         changed("entry", "iptables -t nat -F CNI-HOSTPORT-DNAT"),
         changed("masquerade", "iptables -t nat -F CNI-HOSTPORT-MASQ"),
         changed("mark", "iptables -t nat -F CNI-HOSTPORT-SETMARK"),
+        changed("localhost", "sysctl -qw net.ipv4.conf.br0.route_localnet=0"),
         changed("prerouting", "iptables -t nat -F PREROUTING"),
         case("changed/two-families", with(ports(json!([tcp(8080, 80)])), both()))
             .calls([add("c1"), check_of_both("c1")]),
