@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::cmd::Kind;
 use crate::output::{TraceFormat, help};
 
 #[derive(Debug, Parser)]
@@ -85,6 +86,12 @@ pub(crate) enum Command {
     /// Test a plugin against the spec, clause by clause
     #[command(after_help = help::CONFORMANCE)]
     Conformance(Conformance),
+    /// Make a crate to start a plugin from, with its tests
+    #[command(after_help = help::NEW)]
+    New(New),
+    /// Put plugins and a configuration on a node, or take them away
+    #[command(after_help = help::INSTALL)]
+    Install(Install),
     /// Show the networks, and the files that are not used and why
     #[command(after_help = help::LIST)]
     List,
@@ -211,6 +218,41 @@ pub(crate) struct Conformance {
     /// Values by capability, as a JSON object [env: CAP_ARGS]
     #[arg(long, value_name = "JSON")]
     pub(crate) cap_args: Option<OsString>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct New {
+    /// The plugin's name: the type in configurations, and the crate
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    /// What the plugin does
+    #[arg(long, value_name = "KIND", default_value = "interface")]
+    pub(crate) kind: Kind,
+    /// The directory to make [default: NAME]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) path: Option<PathBuf>,
+    /// A checkout of this SDK to build with, in place of the published crate
+    #[arg(long, value_name = "DIR")]
+    pub(crate) sdk_path: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Install {
+    /// The plugins; their file names are their types
+    #[arg(value_name = "PLUGIN", required = true)]
+    pub(crate) plugins: Vec<PathBuf>,
+    /// The network's configuration
+    #[arg(long, value_name = "FILE")]
+    pub(crate) conf: PathBuf,
+    /// Where the plugins go [default: the first directory of the plugin path]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) bin_dir: Option<PathBuf>,
+    /// Install plugins that do not answer here, or not in the configuration's version
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Remove the configuration, then the plugins; only what is there as given
+    #[arg(long, conflicts_with = "force")]
+    pub(crate) uninstall: bool,
 }
 
 #[derive(Debug, Args)]

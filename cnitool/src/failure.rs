@@ -9,6 +9,8 @@ use libcni::cni_invoke::FindError;
 use libcni::cni_types::{InvalidName, NetworkName};
 use libcni::{CacheError, LoadError};
 
+use crate::cmd::{Objection, Unfit};
+
 /// A command failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -24,6 +26,10 @@ pub(crate) enum Failure {
     },
     /// The answer could not be written.
     Output(io::Error),
+    /// Nothing was installed.
+    Refused(Vec<Objection>),
+    /// A file could not be removed.
+    Remove(PathBuf, io::Error),
     /// What is wrong has been told already.
     Told,
     /// There is neither a network nor a plugin of the name.
@@ -79,10 +85,14 @@ pub(crate) enum Fault {
     Check(String),
     /// No command of this program.
     Command(String),
+    /// No runtime would read a configuration of the name.
+    ConfName(PathBuf),
     /// Nothing that a plugin could be tested with.
     Config(PathBuf, Box<SetupError>),
     /// Nothing at all.
     Empty,
+    /// It is there already.
+    Exists(PathBuf),
     /// No JSON.
     Json(PathBuf, serde_json::Error),
     /// It breaks the rule of its kind.
@@ -96,6 +106,10 @@ pub(crate) enum Fault {
     Plugin(FindError),
     /// A directory whose programs are no plugins.
     Programs(PathBuf),
+    /// Two files of one name.
+    Twice(String),
+    /// No name for a new plugin.
+    Unfit(String, Unfit),
     /// A relative path, and the working directory cannot be told.
     WorkingDir(io::Error),
 }

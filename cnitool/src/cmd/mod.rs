@@ -9,14 +9,18 @@ mod conformance;
 mod del;
 mod describe;
 mod gc;
+mod install;
 mod list;
 mod man;
+mod new;
 mod status;
 mod validate;
 mod version;
 
 pub(crate) use ask::{Asked, best_common};
 pub(crate) use describe::Described;
+pub(crate) use install::Objection;
+pub(crate) use new::{Kind, Unfit};
 pub(crate) use validate::Validated;
 
 use std::process::ExitCode;
@@ -60,6 +64,8 @@ fn dispatch(command: Command, context: &Context<'_>) -> Result<(), Failure> {
         Command::Describe(args) => describe::run(&args, context),
         Command::Validate(args) => validate::run(&args, context),
         Command::Conformance(args) => conformance::run(&args, context),
+        Command::New(args) => new::run(&args, context),
+        Command::Install(args) => install::run(&args, context),
         Command::List => list::run(context),
         Command::Attachments(args) => attachments::run(&args, context),
         Command::Completions(args) => completions::run(&args, context),

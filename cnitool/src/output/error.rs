@@ -7,6 +7,7 @@ use libcni::LoadError;
 use libcni::cni_types::{ErrorCode, ErrorObject};
 use serde::Serialize;
 
+use crate::cmd::Unfit;
 use crate::failure::{Failure, Fault, Usage};
 
 /// What failed and why, on one line.
@@ -16,6 +17,8 @@ pub(super) fn text(failure: &Failure) -> String {
         Failure::Load(error) => with_causes(&**error),
         Failure::Operation { error, .. } => with_causes(&**error),
         Failure::Output(error) => format!("cannot write to stdout: {error}"),
+        Failure::Refused(objections) => super::install::refused(objections),
+        Failure::Remove(path, error) => format!("cannot remove {}: {error}", path.display()),
         Failure::Told => String::new(),
         Failure::Unknown { network, plugin } => {
             format!("{}; and {}", with_causes(&**network), with_causes(&**plugin))
@@ -53,7 +56,9 @@ pub(super) fn event(failure: &Failure) -> Event {
 
 fn code(failure: &Failure) -> ErrorCode {
     match failure {
-        Failure::Cache(_) | Failure::Output(_) | Failure::Write(..) => ErrorCode::IO_FAILURE,
+        Failure::Cache(_) | Failure::Output(_) | Failure::Remove(..) | Failure::Write(..) => {
+            ErrorCode::IO_FAILURE
+        }
         Failure::Load(error) => match &**error {
             LoadError::Dir { .. } => ErrorCode::IO_FAILURE,
             LoadError::Faulty { skipped } => {
@@ -62,6 +67,7 @@ fn code(failure: &Failure) -> ErrorCode {
             _ => ErrorCode::INVALID_NETWORK_CONFIG,
         },
         Failure::Operation { error, .. } => error.code(),
+        Failure::Refused(_) => ErrorCode::INVALID_NETWORK_CONFIG,
         Failure::Told | Failure::Unknown { .. } => ErrorCode::INTERNAL,
         Failure::Usage(_) => ErrorCode::INVALID_ENVIRONMENT,
     }
@@ -90,9 +96,19 @@ impl fmt::Display for Fault {
                 )
             }
             Self::Check(id) => write!(f, "there is no check {id:?}; the report of a run names them all"),
+            Self::ConfName(path) => {
+                write!(
+                    f,
+                    "no runtime reads {}: expected a file name that ends in .conflist, .conf or .json",
+                    path.display()
+                )
+            }
             Self::Config(path, error) => write!(f, "{}: {}", path.display(), with_causes(&**error)),
             Self::Command(name) => write!(f, "there is no command {name:?}"),
             Self::Empty => f.write_str("must not be empty"),
+            Self::Exists(path) => {
+                write!(f, "{} is there already, and nothing is overwritten", path.display())
+            }
             Self::Json(path, error) => write!(f, "{}: expected JSON: {error}", path.display()),
             Self::Name(error) => error.fmt(f),
             Self::NotUtf8(value) => write!(f, "{value:?} is not UTF-8"),
@@ -106,8 +122,24 @@ impl fmt::Display for Fault {
                     dir.display()
                 )
             }
+            Self::Twice(name) => write!(f, "{name:?} is given twice, and can be installed only once"),
+            Self::Unfit(name, unfit) => write!(f, "{name:?} cannot be a new plugin's name: {unfit}"),
             Self::WorkingDir(error) => write!(f, "cannot tell what it is relative to: {error}"),
         }
+    }
+}
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Code => "the code of the new crate has the word for something else",
+            Self::Dependency => "the new crate depends on one of that name",
+            Self::Form => {
+                "expected lower-case letters and digits, a letter first, with a single '-' or '_' between words, \
+                 64 bytes at most"
+            }
+            Self::Taken => "the word means something to Rust or to cargo",
+        })
     }
 }
 

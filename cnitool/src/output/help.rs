@@ -143,6 +143,36 @@ takes that of the plugin path. Every ADD that succeeds is followed by a DEL.
 The exit status is 1 if a check fails. The report tells of each what was sent and received, and where the
 clause stands in the spec.";
 
+pub(crate) const NEW: &str = "\
+Examples:
+  A plugin that makes the container's interface, one that runs after it, and one that gives out addresses:
+    cnitool new hello
+    cnitool new audit --kind chained
+    cnitool new pool --kind ipam --path ./plugins/pool
+  With a checkout of the SDK:
+    cnitool new hello --sdk-path ~/src/cni-sdk
+
+The crate builds as it is, and its tests pass without root, those against the spec included. Nothing is overwritten:
+the directory must not be there.";
+
+pub(crate) const INSTALL: &str = "\
+Examples:
+  On this machine:
+    cnitool install ./target/release/hello --conf ./10-hello.conflist
+  From a container that has the node's directories under /host:
+    cnitool install /bin/hello --conf /etc/hello/10-hello.conflist \\
+        --bin-dir /host/opt/cni/bin --conf-dir /host/etc/cni/net.d
+  And away again:
+    cnitool install --uninstall ./target/release/hello --conf ./10-hello.conflist
+
+First everything is looked at: the configuration, whether each of its plugins is given or there, and whether those
+given answer VERSION in its version. Then the plugins are copied, and the configuration last. Each file is written
+beside its place, flushed, compared and renamed, so that it is whole or not there, whenever this ends. What is there
+already is left alone; what was there under the name is replaced. Plugins get the mode 0755, the configuration 0600.
+
+--uninstall removes the configuration first. A file that is not the given one stays, and the exit status is 1; a plugin
+that another network uses stays, too. Containers that are attached still need their plugin for DEL.";
+
 pub(crate) const COMPLETIONS: &str = "\
 Examples:
   source <(cnitool completions bash)

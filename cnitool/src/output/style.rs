@@ -15,6 +15,10 @@ impl Style {
         self.paint("1", text)
     }
 
+    pub(crate) fn plain(self, text: &str) -> String {
+        text.to_owned()
+    }
+
     pub(crate) fn red(self, text: &str) -> String {
         self.paint("1;31", text)
     }
