@@ -108,7 +108,7 @@ impl NetworkList {
                     list.plugins = reader.plugins(raw);
                 }
                 _ => {
-                    if let Some(value) = reader.value(key, raw) {
+                    if let Some(value) = reader.unknown(key, raw) {
                         extra.push((key.clone(), value));
                     }
                 }
@@ -249,6 +249,14 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn value<T: DeserializeOwned>(&mut self, path: &str, raw: &'a RawValue) -> Option<T> {
         self.keep(path, raw, wire::decode(WHAT, raw.get().as_bytes()))
+    }
+
+    /// The value of a key that is not known here, unless it nests too deep.
+    fn unknown(&mut self, path: &str, raw: &'a RawValue) -> Option<RawJson> {
+        let value: RawJson = self.value(path, raw)?;
+        let checked = wire::check_nesting::<serde_json::Error>(&value);
+        let fault = checked.map_err(|error| DecodeError::new(WHAT, None, &error).located_in(self.json));
+        self.keep(path, raw, fault.map(|()| value))
     }
 
     fn flag(&mut self, path: &str, raw: &'a RawValue) -> bool {

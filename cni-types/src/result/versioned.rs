@@ -170,19 +170,19 @@ impl VersionedResult {
             Layout::V020 => {
                 let mut body: Box<v020::Result> = decode_or_empty(json)?;
                 let declared = body.declared.take();
-                refuse_error_object(&mut *body, |body| &mut body.extra, json)?;
+                refuse_error_object(&mut *body, |body| &mut body.extra)?;
                 (Body::V020(body), declared)
             }
             Layout::V040 => {
                 let mut body: Box<v040::Result> = decode_or_empty(json)?;
                 let declared = body.declared.take();
-                refuse_error_object(&mut *body, |body| &mut body.extra, json)?;
+                refuse_error_object(&mut *body, |body| &mut body.extra)?;
                 (Body::V040(body), declared)
             }
             Layout::V100 => {
                 let mut body: Box<AddResult> = decode_or_empty(json)?;
                 let declared = body.declared.take();
-                refuse_error_object(&mut *body, |body| &mut body.extra, json)?;
+                refuse_error_object(&mut *body, |body| &mut body.extra)?;
                 (Body::V100(body), declared)
             }
         };
@@ -233,12 +233,13 @@ fn known_version(text: &str) -> Result<CniVersion, DecodeError> {
 fn refuse_error_object<T: Default + PartialEq>(
     body: &mut T,
     extra: fn(&mut T) -> &mut ExtraKeys,
-    json: &[u8],
 ) -> Result<(), DecodeError> {
     let held = std::mem::take(extra(body));
-    let is_error = held.find("code").is_some() && held.find("msg").is_some() && *body == T::default();
+    let could_be = held.find("code").is_some() && held.find("msg").is_some() && *body == T::default();
+    // Read from what was kept, not from the document: an earlier duplicate of a key does not count.
+    let kept = if could_be { serde_json::to_vec(&held).ok() } else { None };
     *extra(body) = held;
-    if is_error && let Ok(object) = ErrorObject::decode(json) {
+    if let Some(object) = kept.and_then(|kept| ErrorObject::decode(&kept).ok()) {
         return Err(DecodeError::data(
             "result",
             "",
@@ -274,6 +275,9 @@ mod tests {
             assert!(VersionedResult::decode(text.as_bytes()).is_ok());
         }
         assert!(VersionedResult::decode(br#"{"code":7}"#).is_ok());
+        // Found by fuzzing: what is no code counts as little as any other value that a later duplicate takes the place of.
+        let duplicate = br#"{"code":1e99,"msg":"boom","code":7}"#;
+        assert!(VersionedResult::decode(duplicate).is_err());
     }
 
     #[test]

@@ -168,6 +168,16 @@ proptest! {
     }
 
     #[test]
+    fn up_and_down_loses_nothing(result in result(), from in version(), to in version()) {
+        prop_assume!(from <= to);
+        // What the older version has no room for is not in it.
+        let Ok(old) = VersionedResult::new(result, from) else { return Ok(()) };
+        let old = VersionedResult::decode(old.to_json().as_bytes()).unwrap();
+        let back = old.clone().convert(to).and_then(|up| up.convert(from));
+        prop_assert_eq!(back, Ok(old));
+    }
+
+    #[test]
     fn converting_twice_is_converting_once(result in result(), via in version(), to in version()) {
         let direct = VersionedResult::new(result, via).and_then(|printed| printed.convert(to));
         let again = direct.clone().and_then(|printed| printed.convert(to));
@@ -206,6 +216,28 @@ proptest! {
         prop_assert!(cidr.contains(cidr.last_address()));
         let mac = MacAddr::new(mac);
         prop_assert_eq!(mac.to_string().parse::<MacAddr>(), Ok(mac));
+    }
+
+    #[test]
+    fn addresses_are_added_to_an_interface_and_found_there(
+        mut result in result(), added in vec(ip(0), 0..4), name in "[a-z]{1,8}",
+    ) {
+        let of_others = result.ips.clone();
+        let index = result.add_interface(Interface::new(name));
+        result.add_ips_on(index, added.clone());
+        let on = |ip: &IpConfig| ip.clone().on(index);
+        prop_assert!(result.ips_of(index).cloned().eq(added.iter().map(on)));
+        prop_assert_eq!(&result.ips[..of_others.len()], &of_others);
+        result.remove_interface(index);
+        let ownerless: Vec<_> = result.ips_without_interface().cloned().collect();
+        prop_assert!(added.iter().all(|ip| ownerless.contains(ip)));
+    }
+
+    #[test]
+    fn released_versions_are_ordered_as_their_numbers(a in version(), b in version()) {
+        prop_assert_eq!(a.cmp(&b), VersionNumber::from(a).cmp(&VersionNumber::from(b)));
+        prop_assert_eq!(a.and_later().contains(&b), b >= a);
+        prop_assert_eq!(a.to_string().parse(), Ok(a));
     }
 
     #[test]
