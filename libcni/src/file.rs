@@ -7,7 +7,9 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-/// How large a configuration or cache file may be, in bytes.
+/// How large a configuration or cache file may be, in bytes: as much as a plugin may print by default
+/// ([`ProcessExec::STDOUT_LIMIT`](cni_invoke::ProcessExec::STDOUT_LIMIT)), thousands of times what such files have. A
+/// cache file that would be larger is not written, since it could not be read again.
 pub(crate) const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Reads a whole regular file; symbolic links are followed.
@@ -48,7 +50,9 @@ mod tests {
         assert_eq!(read(&path("fifo")).unwrap_err().to_string(), "not a regular file");
 
         let large = std::fs::File::create(path("large")).unwrap();
+        large.set_len(MAX_FILE_BYTES).unwrap();
+        assert_eq!(read(&path("large")).unwrap().len() as u64, MAX_FILE_BYTES);
         large.set_len(MAX_FILE_BYTES + 1).unwrap();
-        assert!(read(&path("large")).unwrap_err().to_string().contains("larger than"));
+        assert_eq!(read(&path("large")).unwrap_err().to_string(), "larger than 16777216 bytes");
     }
 }

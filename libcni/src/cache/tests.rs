@@ -211,3 +211,39 @@ fn a_commit_that_fails_leaves_no_temporary_file_and_the_record_of_the_add() {
     assert!(pending.commit(&result("10.1.0.6/16")).is_err());
     assert_eq!(store.names(), ["net1-c1-eth0", "~4.2.net1-c1-eth0"]);
 }
+
+/// Found by fuzzing: the configuration of a single plugin that has a key `plugins`.
+#[test]
+fn a_single_plugin_with_a_key_plugins_is_read_back_as_what_it_is() {
+    let json = br#"{"cniVersion":"1.0.0","name":"net1","type":"a","plugins":[{"type":null}],"x":1.0}"#;
+    let network = Network::from_plugin(json).unwrap();
+    let store = Store::new();
+    store.add(&network, &rt("c1"));
+    let cached = store.cache.list().unwrap().attachments;
+    let again = cached[0].network().unwrap();
+    assert_eq!(again.plugins().len(), 1);
+    assert_eq!(again.plugins()[0].object(), network.plugins()[0].object());
+}
+
+#[test]
+fn a_file_that_could_not_be_read_again_is_refused_before_anything_is_done() {
+    let store = Store::new();
+    // What the record has besides the configuration, which is in it by base64.
+    let of_length = |length: usize| {
+        let mut list = serde_json::json!({"name": "net1", "plugins": [{"type": "a"}], "x": ""});
+        let rest = list.to_string().len();
+        list["x"] = "x".repeat(length - rest).into();
+        Network::from_list(list.to_string().as_bytes()).unwrap()
+    };
+    let frame = entry::pending(&of_length(300), &rt("c1")).unwrap().len() - 400;
+    let most = (crate::file::MAX_FILE_BYTES as usize - frame) / 4 * 3;
+    assert!(store.cache.begin(&of_length(most), &rt("c1")).is_ok());
+    let error = store.cache.begin(&of_length(most + 3), &rt("c2")).unwrap_err();
+    let length = (most + 3) / 3 * 4 + frame;
+    assert_eq!(
+        error.to_string(),
+        format!("the cache file would be {length} bytes large, at most 16777216 are read again")
+    );
+    let listed = store.cache.list().unwrap();
+    assert_eq!((listed.attachments.len(), listed.unusable.len(), listed.leftovers.len()), (1, 0, 0));
+}

@@ -11,6 +11,7 @@ use super::name::{Identity, TEMPORARY_PREFIX};
 use super::{Cache, Content, Found, entry, inspect, remove};
 use crate::attachment::RuntimeConf;
 use crate::failpoint;
+use crate::file::MAX_FILE_BYTES;
 use crate::network::Network;
 
 /// An ADD that is under way: its place in the cache is sure.
@@ -117,6 +118,12 @@ enum Durability {
 
 /// Writes a file beside its place and moves it there, so that no reader ever sees a part of it. Its mode is 0600.
 fn write(dir: &Path, place: &Path, bytes: &[u8], durability: Durability) -> io::Result<()> {
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        let length = bytes.len();
+        let message =
+            format!("the cache file would be {length} bytes large, at most {MAX_FILE_BYTES} are read again");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
     failpoint::hit();
     let mut file = tempfile::Builder::new().prefix(TEMPORARY_PREFIX).tempfile_in(dir)?;
     failpoint::hit();

@@ -19,7 +19,10 @@ impl Network {
     /// Everything that is wrong with it.
     #[doc(alias = "ConfFromBytes")]
     pub fn from_plugin(json: &[u8]) -> Result<Self, Vec<Problem>> {
-        from_plugin(json).map_err(|faulty| faulty.problems)
+        let network = from_plugin(json).map_err(|faulty| faulty.problems)?;
+        // What the cache keeps of it must not be taken for a list later.
+        let looks_like_a_list = network.plugins.iter().any(|plugin| plugin.config().is_list());
+        Ok(if looks_like_a_list { network.into_list() } else { network })
     }
 }
 

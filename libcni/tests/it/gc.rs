@@ -1,5 +1,6 @@
 //! GC, STATUS and the attachments of a cache.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use cni_invoke::testing::{Reply, ScriptedExec};
 use cni_types::{Command, ErrorCode};
 use libcni::{Attachment, CancelToken, Error, Network, Until};
+use proptest::prelude::*;
 use serde_json::json;
 
 use crate::support::{Dir, builder, cached, causes, chain, client, network, result, rt, runs};
@@ -246,4 +248,55 @@ fn a_bound_that_passes_ends_gc_with_one_failure_for_all_that_is_left() {
     let Error::Gc { deleted, errors, .. } = error else { panic!("{error}") };
     assert_eq!((deleted.len(), errors.len(), exec.calls().len()), (3, 1, 3));
     assert_eq!(client.gc(&network("1.1.0", &["a"]), &[]).unwrap().deleted.len(), 47);
+}
+
+/// Attachments of two networks: the network, the container, the interface.
+fn attachments() -> impl Strategy<Value = BTreeSet<(String, String, String)>> {
+    let one = (1u8..3, 0u8..4, 0u8..3);
+    let named = one.prop_map(|(network, id, ifname)| {
+        (format!("net{network}"), format!("c{id}"), format!("eth{ifname}"))
+    });
+    proptest::collection::btree_set(named, 0..12)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn gc_never_frees_a_valid_attachment(
+        cached in attachments(),
+        valid in attachments(),
+        failing in proptest::option::of(0u8..4),
+    ) {
+        let names: Vec<_> =
+            cached.iter().map(|(network, id, ifname)| (network.as_str(), id.as_str(), ifname.as_str())).collect();
+        let dir = dir_with(&names);
+        let failing = failing.map(|id| format!("c{id}"));
+        let fails = failing.clone();
+        let exec = Arc::new(ScriptedExec::new().otherwise(move |call| {
+            match (call.command(), call.var("CNI_CONTAINERID")) {
+                (Command::Del, Some(id)) if fails.as_ref().is_some_and(|fails| id == fails.as_str()) => {
+                    Reply::error(ErrorCode::TRY_AGAIN, "later")
+                }
+                _ => Reply::nothing(),
+            }
+        }));
+        let client = client(&dir, &exec);
+        let valid: Vec<_> = valid.into_iter().map(|(_, id, ifname)| Attachment::new(id, ifname)).collect();
+        let is_valid = |id: &str, ifname: &str| valid.iter().any(|valid| valid.is(id, ifname));
+        let report = client.gc(&network("1.1.0", &["a"]), &valid);
+
+        for call in exec.calls().iter().filter(|call| call.command() == Command::Del) {
+            let var = |name| call.var(name).unwrap().to_str().unwrap();
+            prop_assert!(!is_valid(var("CNI_CONTAINERID"), var("CNI_IFNAME")), "a valid attachment was deleted");
+        }
+        let left: BTreeSet<_> = client.attachments(None).unwrap().iter()
+            .map(|it| (it.network_name().to_owned(), it.container_id().to_owned(), it.ifname().to_owned()))
+            .collect();
+        let is_stale = |(network, id, ifname): &&(String, String, String)| network == "net1" && !is_valid(id, ifname);
+        let stays = |it: &&(String, String, String)| !is_stale(it) || failing.as_ref() == Some(&it.1);
+        prop_assert_eq!(&left, &cached.iter().filter(stays).cloned().collect::<BTreeSet<_>>());
+        let all_gone = !cached.iter().filter(is_stale).any(|it| failing.as_ref() == Some(&it.1));
+        prop_assert_eq!(report.is_ok(), all_gone);
+    }
 }
