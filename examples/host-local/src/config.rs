@@ -12,6 +12,12 @@ use crate::addr::{Addr, Family};
 use crate::range::{Bounds, RangeError, RangeSet};
 use crate::store::DEFAULT_DATA_DIR;
 
+/// The most ranges that a configuration may have, all sets together. Each is compared with every other, and asked for an
+/// address by every ADD; pools in use have fewer than a hundred.
+pub const MAX_RANGES: usize = 1024;
+/// The most addresses that may be asked for. An attachment gets one of each range set.
+pub const MAX_REQUESTED: usize = 1024;
+
 /// The keys of the configuration that this plugin reads.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -129,12 +135,16 @@ impl Config {
         });
         let of_runtime = runtime.ip_ranges.iter().map(|set| set.iter().map(Bounds::from).collect());
         let configured = ipam.ranges.iter().flatten().map(|set| set.iter().map(Bounds::from).collect());
-        let given = of_runtime.chain(old_form).chain(configured);
+        let given: Vec<Vec<Bounds>> = of_runtime.chain(old_form).chain(configured).collect();
+        let found = given.iter().map(|set| set.len().max(1)).sum();
+        if found > MAX_RANGES {
+            return Err(ConfigError::TooManyRanges { found });
+        }
 
         let checked = |(at, bounds): (usize, Vec<Bounds>)| {
             RangeSet::new(bounds).map_err(|error| ConfigError::RangeSet { at, error })
         };
-        let sets: Vec<RangeSet> = given.enumerate().map(checked).collect::<Result<_, _>>()?;
+        let sets: Vec<RangeSet> = given.into_iter().enumerate().map(checked).collect::<Result<_, _>>()?;
         if sets.is_empty() {
             return Err(ConfigError::NoRanges);
         }
@@ -153,16 +163,25 @@ impl Config {
 
     /// The addresses that are asked for, each once: by `CNI_ARGS`, then by the configuration, then by the runtime. A
     /// prefix length does not count, since the range has one.
-    pub fn requested(&self, runtime: &Runtime, args: &Args) -> Vec<Addr> {
+    ///
+    /// # Errors
+    ///
+    /// When they are more than [`MAX_REQUESTED`].
+    pub fn requested(&self, runtime: &Runtime, args: &Args) -> Result<Vec<Addr>, ConfigError> {
         let configured = self.args.iter().flat_map(|args| &args.cni).flat_map(|cni| &cni.ips).flatten();
+        let all = args.ip.0.iter().chain(configured).chain(&runtime.ips);
+        let found = all.clone().count();
+        if found > MAX_REQUESTED {
+            return Err(ConfigError::TooManyRequested { found });
+        }
         let mut requested = Vec::new();
-        for request in args.ip.0.iter().chain(configured).chain(&runtime.ips) {
+        for request in all {
             let address = Addr::from(request.address);
             if !requested.contains(&address) {
                 requested.push(address);
             }
         }
-        requested
+        Ok(requested)
     }
 
     fn ipam(&self) -> Result<&Ipam, ConfigError> {
@@ -236,6 +255,22 @@ pub enum ConfigError {
         first: usize,
         /// The other.
         second: usize,
+    },
+    /// There are more ranges than are compared with each other.
+    #[error(
+        "{found} IP ranges in ipam.subnet, ipam.ranges and the runtime's ipRanges, expected at most {MAX_RANGES}"
+    )]
+    TooManyRanges {
+        /// How many.
+        found: usize,
+    },
+    /// There are more requested addresses than any attachment can get.
+    #[error(
+        "{found} addresses requested by CNI_ARGS, args.cni.ips and the runtime's ips, expected at most {MAX_REQUESTED}"
+    )]
+    TooManyRequested {
+        /// How many.
+        found: usize,
     },
 }
 

@@ -68,7 +68,7 @@ impl Plugin for HostLocal {
     fn add(&self, req: &AddRequest<Self>) -> Result<AddResult> {
         let config = req.config();
         let settings = config.settings(req.runtime(), req.version())?;
-        let requested = config.requested(req.runtime(), req.args());
+        let requested = config.requested(req.runtime(), req.args())?;
         let mut result = AddResult::default();
         if let Some(path) = &settings.resolv_conf {
             result.dns = resolv::read(path)?;

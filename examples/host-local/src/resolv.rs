@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use cni_skel::Dns;
-use plugin_support::{Error, Result};
+use plugin_support::{Error, Result, bounded};
 
 /// Reads a file of the form of `/etc/resolv.conf`.
 ///
@@ -12,7 +12,8 @@ use plugin_support::{Error, Result};
 /// When the file cannot be read.
 pub fn read(path: &Path) -> Result<Dns> {
     // Go's words, without quotes: `open /x: no such file or directory`.
-    let bytes = std::fs::read(path).map_err(|error| Error::io(format!("open {}", path.display()), error))?;
+    let bytes = bounded::read(path, bounded::MAX_BYTES)
+        .map_err(|error| Error::io(format!("open {}", path.display()), error))?;
     Ok(parse(&String::from_utf8_lossy(&bytes)))
 }
 
@@ -50,6 +51,16 @@ mod tests {
         assert_eq!(dns.search, ["a.example", "b.example", "c.example"]);
         assert_eq!(dns.options, ["ndots:2", "edns0", "rotate"]);
         assert!(parse("").is_empty());
+    }
+
+    #[test]
+    fn a_file_is_read_up_to_a_limit_and_the_error_says_which() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(bounded::MAX_BYTES).unwrap();
+        assert!(read(file.path()).unwrap().is_empty());
+        file.as_file().set_len(bounded::MAX_BYTES + 1).unwrap();
+        let error = cni_skel::Error::from(read(file.path()).unwrap_err()).to_object().msg;
+        assert_eq!(error, format!("open {}: larger than 1048576 bytes", file.path().display()));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! | module | decides |
 //! | --- | --- |
 //! | [`atomic`] | how a file comes to be as a whole |
+//! | [`bounded`] | how much of a file is read |
 //! | [`conntrack`] | which tracked connections to forget |
 //! | [`firewall`] | how `iptables` and `nft` are run, one transaction a call |
 //! | [`kernel`] | where namespaces come from: the seam for tests without root |
@@ -16,6 +17,7 @@
 //! link, address or path. A plugin turns it into its own error with `?` and adds what it was doing.
 
 pub mod atomic;
+pub mod bounded;
 pub mod conntrack;
 pub mod firewall;
 pub mod kernel;

@@ -81,7 +81,7 @@ fn requests_of_all_three_ways_are_added_up_and_count_once() {
     let runtime = runtime(&json!({"ips": ["10.2.0.5/24", "2001:db8::5", "::ffff:10.2.0.8", "10.2.0.6"]}));
     let requested = |args: &str| -> Vec<String> {
         let args = Args::parse(args).unwrap();
-        config.requested(&runtime, &args).iter().map(ToString::to_string).collect()
+        config.requested(&runtime, &args).unwrap().iter().map(ToString::to_string).collect()
     };
     assert_eq!(requested("IP=10.2.0.8"), ["10.2.0.8", "10.2.0.7", "10.2.0.6", "10.2.0.5", "2001:db8::5"]);
     assert_eq!(requested("IP=10.2.0.9/24")[0], "10.2.0.9");
@@ -89,6 +89,29 @@ fn requests_of_all_three_ways_are_added_up_and_count_once() {
     let error = Args::parse("IP=nonsense").unwrap_err().to_string();
     assert!(error.contains("invalid IP address nonsense"), "{error}");
     assert!(Args::parse("MAC=02:00:00:00:00:01").unwrap_err().to_string().starts_with("ARGS: unknown args"));
+}
+
+#[test]
+fn ranges_and_requests_are_bounded_and_the_error_says_by_how_many() {
+    let set = |number: usize| json!([{"subnet": format!("10.{}.{}.0/30", number / 256, number % 256)}]);
+    let of = |count: usize| settings(json!({"ipam": {"ranges": (0..count).map(set).collect::<Vec<_>>()}}));
+    assert_eq!(of(MAX_RANGES).unwrap().sets.len(), 1024);
+    assert_eq!(
+        of(MAX_RANGES + 1).unwrap_err().to_string(),
+        "1025 IP ranges in ipam.subnet, ipam.ranges and the runtime's ipRanges, expected at most 1024",
+    );
+
+    let requested = |count: usize| {
+        let ips: Vec<_> =
+            (0..count).map(|number| format!("10.{}.{}.2", number / 256, number % 256)).collect();
+        config(json!({"args": {"cni": {"ips": ips}}}))
+            .requested(&runtime(&json!({})), &Args::parse("").unwrap())
+    };
+    assert_eq!(requested(MAX_REQUESTED).unwrap().len(), 1024);
+    assert_eq!(
+        requested(MAX_REQUESTED + 1).unwrap_err().to_string(),
+        "1025 addresses requested by CNI_ARGS, args.cni.ips and the runtime's ips, expected at most 1024",
+    );
 }
 
 #[test]

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 
 use cni_skel::types::NetworkName;
 use plugin_support::lock::Lock;
-use plugin_support::{Error, Result, atomic};
+use plugin_support::{Error, Result, atomic, bounded};
 
 use self::index::Index;
 use self::scan::Content;
@@ -39,6 +39,8 @@ pub const DEFAULT_DATA_DIR: &str = "/var/lib/cni/networks";
 
 /// What the names of files with the address given out last start with.
 const LAST_RESERVED: &str = "last_reserved_ip.";
+/// The longest such file that is read. The longest address has 45 bytes; the rest is for white space.
+const MAX_LAST_RESERVED_BYTES: u64 = 256;
 /// Mode of files.
 const MODE: u32 = 0o600;
 /// Mode of directories, less the umask.
@@ -284,7 +286,8 @@ impl Occupancy for Store {
 
     fn last_reserved(&mut self, range_set: usize) -> Option<Addr> {
         // Absent, unreadable or no address: the round starts anew, which costs nothing but the turn.
-        let text = std::fs::read_to_string(self.last_reserved_path(range_set)).ok()?;
+        let bytes = bounded::read(self.last_reserved_path(range_set), MAX_LAST_RESERVED_BYTES).ok()?;
+        let text = std::str::from_utf8(&bytes).ok()?;
         text.trim().parse::<std::net::IpAddr>().ok().map(Addr::from)
     }
 }

@@ -101,3 +101,112 @@ proptest! {
         }
     }
 }
+
+/// What stands in the way of an ADD, so that it may fail before, between or after its writes.
+#[derive(Clone, Debug)]
+enum Obstacle {
+    /// A folder where a file with the address given out last is to be.
+    LastReserved(u8),
+    /// A folder, or a file that is no reservation, by the name of an address.
+    Address(u8, bool),
+    /// A reservation of the same container by a plugin that wrote no interface.
+    Older(u8),
+    /// No range is left.
+    Full,
+}
+
+fn obstacle() -> impl Strategy<Value = Obstacle> {
+    prop_oneof![
+        3 => (0u8..2).prop_map(Obstacle::LastReserved),
+        2 => (2u8..7, any::<bool>()).prop_map(|(host, folder)| Obstacle::Address(host, folder)),
+        1 => (2u8..7).prop_map(Obstacle::Older),
+        1 => Just(Obstacle::Full),
+    ]
+}
+
+impl Obstacle {
+    fn put(&self, net: &Network) {
+        let file = |name: &str, content: &str| {
+            // A file that is changed in place is what the index cannot see.
+            if !net.path(name).exists() {
+                net.write(name, content);
+            }
+        };
+        let folder = |name: &str| {
+            // Not empty, so that nothing can take its place.
+            net.write("lock", "");
+            drop(std::fs::remove_file(net.path(name)));
+            std::fs::create_dir_all(net.path(name).join("x")).unwrap();
+        };
+        match self {
+            Self::LastReserved(set) => folder(&format!("last_reserved_ip.{set}")),
+            Self::Address(host, true) => folder(&format!("10.2.0.{host}")),
+            Self::Address(host, false) => file(&format!("10.2.0.{host}"), "for the router\n"),
+            Self::Older(host) => file(&format!("10.2.0.{host}"), "c0"),
+            Self::Full => (2..7).for_each(|host| file(&format!("10.2.0.{host}"), "other\r\neth0")),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn del_after_any_failed_add_restores_the_store(
+        others in proptest::collection::vec(1u8..4, 0..3),
+        obstacles in proptest::collection::vec(obstacle(), 1..3),
+        request in proptest::option::of(proptest::sample::select(&REQUESTS[..])),
+    ) {
+        let net = Network::of(&RANGES);
+        others.iter().for_each(|id| drop(net.add(&format!("c{id}"))));
+        obstacles.iter().for_each(|obstacle| obstacle.put(&net));
+        let before = net.files();
+        let call = net.adding("c0", "eth0");
+        let outcome = if let Some(ip) = request { call.args(&format!("IP={ip}")) } else { call }.run(&HostLocal);
+        net.del("c0").assert_success();
+        if outcome.error().is_some() {
+            let mut expected = before;
+            // What an older plugin reserved for the container is its own, too.
+            expected.retain(|(name, content)| name.parse::<IpAddr>().is_err() || content != "c0");
+            prop_assert_eq!(net.files(), expected, "{:?}", outcome.error());
+        }
+    }
+
+    #[test]
+    fn gc_never_frees_a_valid_attachment(
+        files in proptest::collection::btree_map(
+            2u8..30,
+            prop_oneof![
+                4 => (0u8..5, 0u8..2).prop_map(|(id, ifname)| format!("c{id}\r\neth{ifname}")),
+                1 => (0u8..5).prop_map(|id| format!("c{id}")),
+                1 => (0u8..5).prop_map(|id| format!(" c{id}\r\neth0\n")),
+                1 => "[ -~\r\n]{0,12}",
+            ],
+            0..16,
+        ),
+        valid in proptest::collection::vec((0u8..6, 0u8..2), 0..6),
+        index in any::<bool>(),
+    ) {
+        let net = Network::of(&["10.2.0.0/24"]);
+        files.iter().for_each(|(host, content)| net.write(&format!("10.2.0.{host}"), content));
+        if index {
+            // An index that says what the files say.
+            drop(net.add("other"));
+        }
+        let valid: Vec<(String, String)> =
+            valid.iter().map(|(id, ifname)| (format!("c{id}"), format!("eth{ifname}"))).collect();
+        let attachments: Vec<_> = valid.iter().map(|(id, ifname)| (id.as_str(), ifname.as_str())).collect();
+        net.gc(&attachments).assert_success();
+        let left = holders(&net);
+        for (host, content) in files {
+            let held = content.trim();
+            let is_valid = valid.iter().any(|(id, ifname)| held == id || held == format!("{id}\r\n{ifname}"));
+            let is_left = left.contains_key(&format!("10.2.0.{host}"));
+            let (id, ifname) = held.split_once("\r\n").unwrap_or((held, "eth0"));
+            let could_be_one = id.parse::<cni_skel::types::ContainerId>().is_ok()
+                && ifname.parse::<cni_skel::types::InterfaceName>().is_ok();
+            // What says nothing is no reservation; what says something else is none of GC's business.
+            prop_assert_eq!(is_left, is_valid || !(could_be_one || held.is_empty()), "{:?}", content);
+        }
+    }
+}
