@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use cni_skel::{AddRequest, AddResult, CniPlugin, DelRequest, Plugin, Result};
 
 /// A result of three interfaces, as a bridge with a chained plugin reports it, in 1.0.0.
-pub const RESULT: &str = r#"{"cniVersion":"1.0.0","interfaces":[{"name":"cni0","mac":"00:11:22:33:44:55"},{"name":"veth3243","mac":"55:44:33:22:11:11"},{"name":"eth0","mac":"99:88:77:66:55:44","sandbox":"/var/run/netns/blue"}],"ips":[{"interface":2,"address":"10.1.0.5/16","gateway":"10.1.0.1"},{"interface":2,"address":"3ffe:ffff::5/64","gateway":"3ffe:ffff::1"}],"routes":[{"dst":"0.0.0.0/0"},{"dst":"::/0","gw":"3ffe:ffff::1"}],"dns":{"nameservers":["10.1.0.1"],"domain":"example.com"}}"#;
+pub const RESULT: &str = include_str!("../inputs/result.json");
 
 /// The environment of an ADD.
 pub const ENVIRONMENT: [(&str, &str); 6] = [
