@@ -1,4 +1,5 @@
 mod cases;
+mod limits;
 
 use std::cell::RefCell;
 
