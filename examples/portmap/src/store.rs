@@ -11,9 +11,9 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use cni_skel::{Error, Result, ResultExt};
-use plugin_support::atomic;
 use plugin_support::firewall::probe::Backend;
 use plugin_support::lock::Lock;
+use plugin_support::{atomic, bounded};
 use serde::{Deserialize, Serialize};
 
 use crate::names;
@@ -151,9 +151,10 @@ fn file_prefix(container_id: &str) -> String {
 }
 
 fn read(path: &Path) -> Result<Found> {
-    match fs::read(path) {
+    match bounded::read(path, bounded::MAX_BYTES) {
         Ok(json) => Ok(serde_json::from_slice(&json).map_or(Found::Damaged, Found::Record)),
         Err(error) if is_nothing(&error) => Ok(Found::Nothing),
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Ok(Found::Damaged),
         Err(error) => Err(Error::from(error).context(format!("failed to read {path:?}"))),
     }
 }
@@ -250,6 +251,9 @@ mod tests {
             assert_eq!(store.find("c1", "eth0").unwrap(), Found::Damaged, "{damaged}");
             assert_eq!(store.all().unwrap(), []);
         }
+        let large = fs::File::create(dir.path().join("c1:eth0.json")).unwrap();
+        large.set_len(bounded::MAX_BYTES + 1).unwrap();
+        assert_eq!(store.find("c1", "eth0").unwrap(), Found::Damaged, "it is not read");
     }
 
     #[test]

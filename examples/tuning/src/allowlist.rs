@@ -3,11 +3,11 @@
 //! A file with a regular expression a line. It is Go's, so a line may match any part of a key, and the key is looked at
 //! as it was written. Without a file, everything below `net` is allowed; with an empty one, nothing.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use cni_skel::{Error, Result};
+use plugin_support::bounded::{self, MAX_BYTES};
 use regex::bytes::{Regex, RegexBuilder};
 
 use crate::sysctls::Setting;
@@ -19,7 +19,10 @@ pub(crate) struct Allowlist(Vec<Regex>);
 impl Allowlist {
     /// Reads a file; `None` if there is none.
     pub(crate) fn read(path: &Path) -> Result<Option<Self>> {
-        let text = match fs::read_to_string(path) {
+        let read = bounded::read(path, MAX_BYTES).and_then(|bytes| {
+            String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+        });
+        let text = match read {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(Error::from(error).context(format!("failed to read {path:?}"))),
@@ -61,7 +64,17 @@ pub(crate) fn default_path() -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+
+    #[test]
+    fn a_file_is_read_up_to_a_limit_and_the_error_says_which() {
+        let of_length = |length: u64| written(&("core".to_owned() + &" ".repeat(length as usize - 4)));
+        assert!(of_length(MAX_BYTES).unwrap().is_some());
+        let error = of_length(MAX_BYTES + 1).unwrap_err();
+        assert_eq!(error, "failed to read FILE: larger than 1048576 bytes");
+    }
 
     fn written(text: &str) -> Result<Option<Allowlist>, String> {
         let file = tempfile::NamedTempFile::new().unwrap();

@@ -3,6 +3,7 @@
 //! A file holds what was changed. It has one key that Go's have not, the network, which tells GC whose it is; Go's plugin
 //! passes over it.
 
+use std::collections::HashSet;
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -10,9 +11,8 @@ use std::path::{Path, PathBuf};
 
 use cni_skel::types::config::Attachment;
 use cni_skel::{Error, MacAddr, Result, ResultExt};
-use plugin_support::Mac;
-use plugin_support::atomic;
 use plugin_support::netlink::Link;
+use plugin_support::{Mac, atomic, bounded};
 use serde::{Deserialize, Serialize};
 use serde_json::ser::{PrettyFormatter, Serializer};
 
@@ -146,9 +146,11 @@ impl Backup {
     }
 
     fn read(&self) -> Result<Option<Vec<u8>>> {
-        match fs::read(&self.path) {
+        match bounded::read(&self.path, bounded::MAX_BYTES) {
             Ok(json) => Ok(Some(json)),
             Err(error) if is_nothing(&error) => Ok(None),
+            // Nobody's originals are so many: it says as much as an empty file, and DEL goes on without it.
+            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Ok(Some(Vec::new())),
             Err(error) => Err(Error::from(error).context(format!("failed to read backup {:?}", self.path))),
         }
     }
@@ -183,14 +185,12 @@ pub(crate) fn collect(dir: &Path, network: &str, valid: &[Attachment]) -> Result
         Err(error) if is_nothing(&error) => return Ok(()),
         entries => entries.with_context(failed)?,
     };
-    let valid: Vec<_> =
+    let valid: HashSet<_> =
         valid.iter().map(|attachment| file_name(&attachment.container_id, &attachment.ifname)).collect();
     let mut errors = Vec::new();
     for entry in entries {
         let name = entry.with_context(failed)?.file_name();
-        let is_dead = name
-            .to_str()
-            .is_some_and(|name| name.ends_with(SUFFIX) && !valid.iter().any(|valid| valid == name));
+        let is_dead = name.to_str().is_some_and(|name| name.ends_with(SUFFIX) && !valid.contains(name));
         let backup = Backup { path: dir.join(&name) };
         match is_dead.then(|| backup.find()) {
             Some(Ok(Found::Originals(originals))) if originals.network.as_deref() == Some(network) => {

@@ -87,6 +87,19 @@ fn a_damaged_file_is_told_and_written_anew() {
 }
 
 #[test]
+fn a_file_is_read_up_to_a_limit_and_is_damaged_beyond() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("c1_eth0.json");
+    let found = |length: u64| {
+        let json = r#"{"mtu":1400}"#;
+        fs::write(&path, json.to_owned() + &" ".repeat(length as usize - json.len())).unwrap();
+        Backup::of(dir.path(), "c1", "eth0").find().unwrap()
+    };
+    assert!(matches!(found(bounded::MAX_BYTES), Found::Originals(_)));
+    assert_eq!(found(bounded::MAX_BYTES + 1), Found::Damaged);
+}
+
+#[test]
 fn an_address_that_is_none_is_not_restored() {
     for (mac, known) in [
         ("66:1e:7d:32:b4:eb", true),
