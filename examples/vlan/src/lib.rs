@@ -22,6 +22,7 @@
 //! | DEL fails once the master is gone, or where the configuration has become wrong. | It looks at neither. |
 //! | DEL stops when the IPAM plugin fails, and deletes whatever link has the name. | It goes on, and leaves links of another kind and those that their alias says are another attachment's. |
 //! | CHECK tells of a wrong VLAN as "promisc", and does not see a link that is down or on another master. | It tells, and sees them. |
+//! | CHECK fails when a later plugin of the chain has changed the MTU. | It passes, if the result says so or cannot. |
 //! | GC does nothing; STATUS asks the IPAM plugin alone. | GC tells the IPAM plugin; STATUS also tells that the master is missing (50). |
 
 mod config;

@@ -31,7 +31,11 @@ pub struct World<P> {
 impl<P: Plugin> World<P> {
     /// A node on which plugins are made by `make`.
     pub fn new(make: Make<P>) -> Self {
-        let fake = FakeKernel::new();
+        Self::on(FakeKernel::new(), make)
+    }
+
+    /// The same with this kernel.
+    pub fn on(fake: FakeKernel, make: Make<P>) -> Self {
         fake.add_netns(NETNS);
         let addresses = json!({"ips": [{"address": "10.1.0.5/24", "gateway": "10.1.0.1"}], "routes": [{"dst": "0.0.0.0/0"}]});
         Self { fake, tools: Rc::<ScriptedTools>::default(), addresses, make }

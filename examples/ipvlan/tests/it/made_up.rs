@@ -133,7 +133,11 @@ fn check_sees_what_is_gone_or_changed() {
         world.inside().change(&world.inside().link("eth0").unwrap(), &change).unwrap();
     };
     changed(&|_| (), json!({"mode": "l3"}), "Container IPVlan mode l2 does not match expected value: l3");
-    changed(&|_| (), json!({"mtu": 1400}), "has mtu 1500, expected 1400");
+    changed(
+        &|world| set(world, LinkChange::new().mtu(1300)),
+        json!({"mtu": 1500}),
+        "has mtu 1300, expected 1500",
+    );
     changed(&|_| (), json!({"master": "cable"}), "is not on master \"cable\"");
     changed(&|world| set(world, LinkChange::new().down()), json!({}), "eth0 is down");
     changed(&|world| set(world, LinkChange::new().name("net7")), json!({}), "eth0 not found");

@@ -7,6 +7,7 @@ use plugin_attach::testing::{NETNS, World, addresses, commands};
 use plugin_support::netlink::{
     LinkChange, LinkDetails, LinkKind, MacvlanMode, NewAddress, NewLink, Peer, Route,
 };
+use plugin_support::testing::FakeKernel;
 use serde_json::{Value, json};
 
 use crate::{l2, l3};
@@ -64,7 +65,6 @@ fn settings_arrive() {
     world.check(&config, &added).assert_success();
     for (keys, told) in [
         (json!({"mode": "vepa"}), "container macvlan mode private does not match expected value: vepa"),
-        (json!({"mtu": 1300}), "has mtu 1400, expected 1300"),
         (json!({"bcqueuelen": 3000}), "has bcqueuelen 2000, expected 3000"),
         (json!({"master": "cable"}), "is not on master \"cable\""),
         (json!({"master": "gone"}), "failed to lookup master \"gone\": Link not found"),
@@ -205,6 +205,15 @@ fn c60_whatever_request_the_kernel_refuses_everything_is_undone() {
 }
 
 #[test]
+fn c65_ipv4_alone_needs_no_ipv6() {
+    let world = World::on(FakeKernel::without_ipv6(), |_, fake| Macvlan::on(fake.into()));
+    world.host().create(&NewLink::new("up0", LinkKind::Veth(Peer::new("cable")))).unwrap();
+    let added = world.add(&l3(&json!({})));
+    added.assert_success();
+    world.check(&l3(&json!({})), &added).assert_success();
+}
+
+#[test]
 fn c22_del_cleans_up_wherever_add_was_killed() {
     World::assert_del_cleans_up_after_a_crash(world, &l3(&json!({})));
 }
@@ -275,6 +284,28 @@ fn check_sees_what_is_gone_or_changed() {
     assert!(outcome.assert_error(999).msg.starts_with(&format!(
         "Sandbox in prevResult {NETNS} doesn't match configured netns: /run/netns/c2"
     )));
+}
+
+#[test]
+fn a_later_plugin_of_the_chain_may_change_the_mtu_and_nobody_else() {
+    let set = |world: &World<Macvlan>| {
+        world.inside().change(&world.inside().link("eth0").unwrap(), &LinkChange::new().mtu(1300)).unwrap();
+    };
+    let (world, config) = (world(), l3(&json!({"mtu": 1400})));
+    let added = world.add(&config);
+    set(&world);
+    let outcome = world.check(&config, &added);
+    assert!(outcome.assert_error(999).msg.contains("has mtu 1300, expected 1400"));
+    let mut tuned = added.json();
+    tuned["interfaces"][0]["mtu"] = json!(1300);
+    let check = |config: &Value, result: &Value| {
+        world.run(Invocation::check("c1", NETNS, "eth0").config(config).prev_result(result))
+    };
+    check(&config, &tuned).assert_success();
+    // Older results cannot tell.
+    tuned["cniVersion"] = json!("1.0.0");
+    tuned["interfaces"][0].as_object_mut().unwrap().remove("mtu");
+    check(&l3(&json!({"mtu": 1400, "cniVersion": "1.0.0"})), &tuned).assert_success();
 }
 
 #[test]

@@ -7,7 +7,7 @@ use cni_skel::testing::Invocation;
 use cni_skel::types::Command;
 use plugin_attach::testing::{NETNS, World, addresses, commands};
 use plugin_support::netlink::{Link, LinkChange, RouteFilter};
-use plugin_support::testing::ScriptedTools;
+use plugin_support::testing::{FakeKernel, ScriptedTools};
 use ptp::Ptp;
 use serde_json::{Value, json};
 
@@ -150,6 +150,19 @@ fn a_prev_result_is_kept_and_the_configurations_dns_goes_first() {
 fn c60_whatever_request_the_kernel_refuses_everything_is_undone() {
     let reads = ["find link \"eth0\"", "find link \"veth"];
     World::assert_all_or_nothing(world, &config(&json!({"mtu": 1400})), &reads);
+}
+
+#[test]
+fn c65_ipv4_alone_needs_no_ipv6() {
+    let world = World::on(FakeKernel::without_ipv6(), |tools, fake| Ptp::on(tools, fake.into()));
+    let added = world.add(&config(&json!({})));
+    added.assert_success();
+    world.check(&config(&json!({})), &added).assert_success();
+    // What cannot be had is refused, and nothing is left.
+    let other = World::on(FakeKernel::without_ipv6(), |tools, fake| Ptp::on(tools, fake.into()));
+    let outcome = other.with_addresses(dual(5)).add(&config(&json!({})));
+    assert!(outcome.assert_error(999).msg.contains("fd00:1::1"));
+    assert_eq!(commands(&outcome), [Command::Add, Command::Del]);
 }
 
 #[test]

@@ -112,7 +112,11 @@ fn check_sees_what_is_gone_or_changed() {
     let set = |world: &World<Tap>, change: LinkChange<'_>| {
         world.inside().change(&world.inside().link("eth0").unwrap(), &change).unwrap();
     };
-    changed(&|_| (), json!({"mtu": 1400}), "has mtu 1500, expected 1400");
+    changed(
+        &|world| set(world, LinkChange::new().mtu(1300)),
+        json!({"mtu": 1500}),
+        "has mtu 1300, expected 1500",
+    );
     changed(&|_| (), json!({"bridge": "gone"}), "failed to get bridge gone: Link not found");
     changed(
         &|world| set(world, LinkChange::new().no_master()),

@@ -104,7 +104,11 @@ fn check_sees_what_is_gone_or_changed() {
         json!({"vlanId": 7}),
         "Error: Tuning link eth0 configured vlanId is 7, current value is 100",
     );
-    changed(&|_| (), json!({"mtu": 1400}), "has mtu 1500, expected 1400");
+    changed(
+        &|world| set(world, LinkChange::new().mtu(1300)),
+        json!({"mtu": 1500}),
+        "has mtu 1300, expected 1500",
+    );
     changed(&|_| (), json!({"master": "cable"}), "is not on master \"cable\"");
     changed(&|_| (), json!({"master": "gone"}), "failed to lookup master \"gone\"");
     changed(&|world| set(world, LinkChange::new().down()), json!({}), "eth0 is down");
