@@ -6,8 +6,13 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{read, retry_on_intr};
 
-/// The longest stdin that is read: a GC request of half a million attachments fits, a runaway writer does not.
+/// The longest stdin that is read, in bytes: a GC request of half a million attachments fits, and any configuration and
+/// `prevResult` that a runtime reads itself; a runaway writer does not.
 pub const MAX_STDIN_BYTES: usize = 64 * 1024 * 1024;
+
+/// How much is read at most, in bytes, where a configuration could be done without: a thousand times what one has. Every
+/// part that is read may be its end, and then all of it is parsed, so of more bytes the cost would get out of hand.
+const MAX_READY_BYTES: usize = 1024 * 1024;
 
 /// How long VERSION waits for a configuration that it could do without.
 const VERSION_PATIENCE: Duration = Duration::from_millis(100);
@@ -62,7 +67,7 @@ impl Stdin {
         let deadline = Instant::now() + VERSION_PATIENCE;
         let mut chunk = [0; 4096];
         // A configuration is complete once it parses: the writer need not close its end.
-        while self.bytes.len() <= MAX_STDIN_BYTES && !is_document(&self.bytes) {
+        while self.bytes.len() < MAX_READY_BYTES && !is_document(&self.bytes) {
             let left = deadline.saturating_duration_since(Instant::now());
             let timeout = Timespec::try_from(left).unwrap_or_default();
             let ready = poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&timeout));

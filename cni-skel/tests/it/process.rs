@@ -1,7 +1,7 @@
 //! What a runtime sees of a plugin that misbehaves: streams and exit status.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{Seek as _, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -164,6 +164,22 @@ fn c12_version_does_not_wait_for_a_pipe_that_stays_silent() {
         drop(writer);
         let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(answer["cniVersion"], "0.4.0", "{length} {closed}");
+    }
+}
+
+#[test]
+fn version_reads_no_more_than_it_needs_of_an_endless_configuration() {
+    // Up to this length the version of the request is found, and beyond it is not looked for any more.
+    const LIMIT: usize = 1024 * 1024;
+    for (length, answered) in [(LIMIT, "0.4.0"), (LIMIT + 1, "1.1.0")] {
+        let frame = json!({"cniVersion": "0.4.0", "long": ""}).to_string().len();
+        let mut file = tempfile::tempfile().unwrap();
+        write!(file, "{}", json!({"cniVersion": "0.4.0", "long": "x".repeat(length - frame)})).unwrap();
+        file.rewind().unwrap();
+        let mut version = command(&example("misbehaving"), "nothing");
+        let output = version.env("CNI_COMMAND", "VERSION").stdin(file).output().unwrap();
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(answer["cniVersion"], answered, "{length}");
     }
 }
 
