@@ -14,7 +14,7 @@ use wait4::Wait4 as _;
 
 fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1);
-    let child = Command::new(args.next().unwrap()).args(args).spawn().unwrap();
+    let mut child = Command::new(args.next().unwrap()).args(args).spawn().unwrap();
     let ended = child.wait4().unwrap();
     eprintln!("peak {}", ended.rusage.maxrss / 1024);
     if ended.status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE }

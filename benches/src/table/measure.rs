@@ -55,7 +55,7 @@ impl Program {
         command.args(&self.args).env_clear().envs(self.env.iter().cloned());
         command.stdin(self.input()).stdout(writer).stderr(Stdio::null());
         let start = Instant::now();
-        let child = command.spawn().unwrap_or_else(|error| panic!("{}: {error}", self.path.display()));
+        let mut child = command.spawn().unwrap_or_else(|error| panic!("{}: {error}", self.path.display()));
         let ended = child.wait4().unwrap();
         let wall = start.elapsed();
         drop(command);
