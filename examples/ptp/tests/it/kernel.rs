@@ -159,3 +159,47 @@ fn a_container_has_several_interfaces_in_a_network() {
     node.check("a", &a, &config, &added).assert_success();
     assert!(pings(&a, "10.1.0.1") && pings(&a, "fd00:1::1"));
 }
+
+#[test]
+fn gc_removes_what_belongs_to_no_valid_attachment() {
+    if !has_tools(&["iptables-restore", "ip6tables-restore", "nft"]) {
+        return;
+    }
+    let Some((node, a, b)) = three() else { return };
+    for backend in ["iptables", "nftables"] {
+        let config = config(&json!({"ipMasq": true, "ipMasqBackend": backend}));
+        let added = node.add("a", &a, &config, &dual(5));
+        node.add("b", &b, &config, &dual(6));
+        let before = rules(&node).len();
+        // Another network's GC concerns nobody here.
+        let mut other = config.clone();
+        other["name"] = json!("n2");
+        node.run(Invocation::gc([]).config(&other), &json!({})).assert_success();
+        assert_eq!(rules(&node).len(), before, "{backend}");
+        node.run(Invocation::gc([("a", "eth0")]).config(&config), &json!({})).assert_success();
+        node.check("a", &a, &config, &added).assert_success();
+        assert!(b.netlink().unwrap().link("eth0").is_err());
+        assert_eq!(rules(&node).len() * 2, before, "{backend}: {:#?}", rules(&node));
+        node.run(Invocation::gc([]).config(&config), &json!({})).assert_success();
+        assert_eq!((rules(&node).len(), node.links().len()), (0, 1), "{backend}");
+    }
+}
+
+#[test]
+fn check_sees_rules_that_are_gone() {
+    if !has_tools(&["iptables-restore", "ip6tables-restore", "nft"]) {
+        return;
+    }
+    let Some((node, a, _)) = three() else { return };
+    for (backend, flush) in
+        [("iptables", "flush table ip6 nat"), ("nftables", "flush table inet cni_plugins_masquerade")]
+    {
+        let config = config(&json!({"ipMasq": true, "ipMasqBackend": backend}));
+        let added = node.add("a", &a, &config, &dual(5));
+        node.check("a", &a, &config, &added).assert_success();
+        node.netns.command("nft", flush.split(' '));
+        let outcome = node.check("a", &a, &config, &added);
+        assert!(outcome.assert_error(999).msg.starts_with("masquerade "), "{backend}");
+        node.del("a", &a, &config);
+    }
+}
