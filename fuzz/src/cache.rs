@@ -74,9 +74,5 @@ fn client(dir: &Path) -> Client {
         "ADD" => call.reply(serde_json::json!({"ips": [{"address": "10.1.0.5/16"}]})),
         _ => Reply::nothing(),
     });
-    Client::builder()
-        .cache_dir(dir)
-        .exec(Arc::new(exec))
-        .environment(Environment::default())
-        .build()
+    Client::builder().cache_dir(dir).exec(Arc::new(exec)).environment(Environment::default()).build()
 }

@@ -38,7 +38,9 @@ fn check_problems(problems: &[Problem], document: &[u8]) {
 fn check_network(network: &Network) {
     assert!(!network.plugins().is_empty());
     let exec = Arc::new(ScriptedExec::new().otherwise(|call| match call.command().as_str() {
-        "ADD" => call.reply(serde_json::json!({"ips": [{"address": "10.1.0.5/16"}], "ip4": {"ip": "10.1.0.5/16"}})),
+        "ADD" => {
+            call.reply(serde_json::json!({"ips": [{"address": "10.1.0.5/16"}], "ip4": {"ip": "10.1.0.5/16"}}))
+        }
         _ => Reply::nothing(),
     }));
     let client = Client::builder()
@@ -50,7 +52,11 @@ fn check_network(network: &Network) {
     let added = client.add(network, &rt);
     // A cache file has the names of network, container and interface in its own.
     let has_room = network.name().as_str().len() + "-c1-eth0".len() <= 255;
-    assert_eq!(added.is_ok(), network.version().is_ok() && has_room, "what can be loaded can be run: {added:?}");
+    assert_eq!(
+        added.is_ok(),
+        network.version().is_ok() && has_room,
+        "what can be loaded can be run: {added:?}"
+    );
     if added.is_ok() {
         let cached = client.attachments(None).expect("the cache can be read");
         assert_eq!(cached.len(), 1);

@@ -12,8 +12,13 @@ pub fn check(bytes: &[u8]) {
         let by_way_of_newest = newest.clone().convert(to);
         if let Ok(converted) = &converted {
             assert_eq!(converted.version(), to);
-            assert_eq!(converted.clone().convert(to).as_ref(), Ok(converted), "converting twice is converting once");
-            let printed = VersionedResult::decode(converted.to_json().as_bytes()).expect("a conversion can be read");
+            assert_eq!(
+                converted.clone().convert(to).as_ref(),
+                Ok(converted),
+                "converting twice is converting once"
+            );
+            let printed =
+                VersionedResult::decode(converted.to_json().as_bytes()).expect("a conversion can be read");
             assert_eq!(printed.to_json(), converted.to_json());
         } else {
             assert!(to < CniVersion::V0_3_0, "only the first layout cannot express every result");
@@ -43,7 +48,8 @@ fn check_up_and_down(result: &VersionedResult, up: Option<VersionedResult>) {
 fn is_well_formed_v020(result: &v020::Result) -> bool {
     let fits = |ip: &Option<v020::Ip>, v4: bool| {
         ip.as_ref().is_none_or(|ip| {
-            ip.ip.is_ipv4() == v4 && ip.routes.iter().all(|route| route.dst.is_ipv4() == v4 && is_plain(route))
+            ip.ip.is_ipv4() == v4
+                && ip.routes.iter().all(|route| route.dst.is_ipv4() == v4 && is_plain(route))
         })
     };
     fits(&result.ip4, true) && fits(&result.ip6, false)

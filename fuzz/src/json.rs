@@ -35,6 +35,9 @@ pub(crate) fn check_place(line: usize, column: usize, document: &[u8]) {
     if let Some(index) = line.checked_sub(1) {
         let length = lines.clone().nth(index).map(<[u8]>::len);
         // The end of a line is a place, too.
-        assert!(length.is_some_and(|length| column <= length + 1), "there is no line {line}, column {column}");
+        assert!(
+            length.is_some_and(|length| column <= length + 1),
+            "there is no line {line}, column {column}"
+        );
     }
 }

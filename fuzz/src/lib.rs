@@ -1,5 +1,5 @@
 //! Laws that any bytes must keep. Each module has one function, `check`, that takes bytes from anywhere and panics when a
-//! law is broken; a target in `fuzz_targets/` hands it what libFuzzer makes up, and `tests/seeds.rs` what is in `seeds/`.
+//! law is broken; a target in `fuzz_targets/` hands it what libFuzzer makes up, and `tests/seeds.rs` what [`seeds`] has.
 //!
 //! A law says more than "does not crash": what is read prints as what reads the same, an error has a code and a place in
 //! the document, what is cached is taken away, an address is given once.
@@ -13,6 +13,7 @@ pub mod dispatch;
 pub mod error_object;
 pub mod plugin_config;
 pub mod result;
+pub mod seeds;
 pub mod store;
 
 mod json;

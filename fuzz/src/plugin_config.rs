@@ -34,14 +34,18 @@ pub fn check(bytes: &[u8]) {
 }
 
 fn ask(config: &PluginConfig, document: &[u8]) {
-    let _ = (config.version(), config.network_name(), config.plugin_type(), config.ipam_type(), config.is_list());
+    let _ =
+        (config.version(), config.network_name(), config.plugin_type(), config.ipam_type(), config.is_list());
     match config.decode_prev_result() {
         Ok(result) => assert_eq!(result.is_some(), config.prev_result.is_some()),
         Err(error) => json::check_error(&error, document),
     }
     match config.valid_attachments() {
         Ok(list) => {
-            assert_eq!(list.is_some(), config.valid_attachments.is_some() || config.attachments_old.is_some());
+            assert_eq!(
+                list.is_some(),
+                config.valid_attachments.is_some() || config.attachments_old.is_some()
+            );
         }
         Err(error) => json::check_error(&error, document),
     }

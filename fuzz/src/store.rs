@@ -107,7 +107,10 @@ fn add(data_dir: &Path, id: &[u8]) {
     if let Ok(leases) = &given {
         assert_eq!(leases.len(), SETS.len());
         for lease in leases {
-            assert!(SETS[lease.range_set].range_of(lease.address) == Some(lease.range), "outside of its range");
+            assert!(
+                SETS[lease.range_set].range_of(lease.address) == Some(lease.range),
+                "outside of its range"
+            );
             assert_ne!(lease.address, lease.range.gateway(), "a gateway is given out");
             let other = expected.insert(lease.address, owner.text().into());
             assert_eq!(other, None, "{} is given twice", lease.address);

@@ -7,7 +7,7 @@ const FEW: usize = 32;
 
 /// Keys and values in the order in which the keys came first; of duplicates the last value counts.
 ///
-/// A document of some megabytes has room for a million keys. Searching all of them for each would take hours.
+/// A document of some megabytes has room for a million keys, and searching all of them for each takes the square of that.
 pub(crate) struct Distinct<V> {
     entries: Vec<(String, V)>,
     /// Where each key stands, once there are more than a few.
