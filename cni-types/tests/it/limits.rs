@@ -8,7 +8,7 @@ use cni_types::{ErrorObject, ExtraKeys, MAX_NESTING, PluginInfo, RawJson, Versio
 use serde_json::Value;
 
 /// Deeper than any stack could follow.
-const ABYSS: usize = 500_000;
+const ABYSS: usize = 100_000;
 /// So many that to compare each with every other would not go unnoticed.
 const MANY: usize = 100_000;
 
