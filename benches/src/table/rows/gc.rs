@@ -59,7 +59,7 @@ pub(crate) fn run(bench: &Bench, report: &mut Report) {
         "a program on Go's libcni 1.1, which has no GC: DEL for each, with Go's noop",
         &our_times,
         &go_times,
-        &cpu,
+        Some(&cpu),
         Goal::Faster(3.0),
     );
     let (many, _) = timed(&ours, "ours", few * 10);
