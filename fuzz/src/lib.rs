@@ -19,8 +19,11 @@ pub mod store;
 mod json;
 mod scratch;
 
+/// What takes any bytes, and panics when a law is broken.
+pub type Law = fn(&[u8]);
+
 /// Every target: its name, which is that of its folder of seeds, and its law.
-pub const TARGETS: [(&str, fn(&[u8])); 10] = [
+pub const TARGETS: [(&str, Law); 10] = [
     ("cache", cache::check),
     ("cidr", cidr::check),
     ("cni_args", cni_args::check),
