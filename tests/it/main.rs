@@ -5,6 +5,7 @@ mod described;
 mod guide;
 mod house;
 mod interop;
+mod new_user;
 mod private_host;
 mod published;
 mod runtimes;

@@ -11,13 +11,13 @@ const ANY: &str = "…";
 
 /// A command of a page, and what the page says it prints.
 #[derive(Debug)]
-pub(super) struct Call {
-    pub(super) command: String,
-    pub(super) shown: String,
+pub(crate) struct Call {
+    pub(crate) command: String,
+    pub(crate) shown: String,
 }
 
 /// The commands of a page's console blocks, in order.
-pub(super) fn calls(page: &str) -> Vec<Call> {
+pub(crate) fn calls(page: &str) -> Vec<Call> {
     let mut calls: Vec<Call> = Vec::new();
     for block in page.split("```console\n").skip(1) {
         let block = block.split("```").next().unwrap();
@@ -38,7 +38,7 @@ pub(super) fn calls(page: &str) -> Vec<Call> {
 }
 
 /// Whether what was printed is what is shown.
-pub(super) fn agrees(shown: &str, printed: &str) -> bool {
+pub(crate) fn agrees(shown: &str, printed: &str) -> bool {
     let lines =
         |text: &str| text.trim_end().lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>();
     lines_agree(&lines(shown), &lines(printed))

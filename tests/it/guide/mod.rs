@@ -2,7 +2,7 @@
 //!
 //! Its blocks of Rust are compiled and run as doctests of `cni-skel`, whose documentation the guide is part of.
 
-mod console;
+pub(crate) mod console;
 mod debugging;
 mod first_plugin;
 mod names;

@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::fs::File;
+use std::io::{self, ErrorKind};
 use std::net::IpAddr;
 
 use cni_skel::{Cidr, Error, MacAddr, Netns, Result, ResultExt};
@@ -151,22 +152,26 @@ fn configure(pair: &Pair, host: &Netlink) -> Result<[Link; 2]> {
             .with_context(what)?;
         host.add_route(host_end.index, Cidr::host(of.address()), None)
             .with_context(what)?;
-        container
-            .add_route(eth0.index, Cidr::host(*address), None)
-            .with_context(what)?;
+        let gateway = container.add_route(eth0.index, Cidr::host(*address), None);
+        first_wins(gateway).with_context(what)?;
         if of.network() != Cidr::host(of.address()) {
-            container
-                .add_route(eth0.index, of.network(), Some(*address))
-                .with_context(what)?;
+            let subnet = container.add_route(eth0.index, of.network(), Some(*address));
+            first_wins(subnet).with_context(what)?;
         }
     }
     for (dst, via) in &pair.routes {
         let what = || format!("adding route to {dst} via {via}");
-        container
-            .add_route(eth0.index, *dst, Some(*via))
-            .with_context(what)?;
+        first_wins(container.add_route(eth0.index, *dst, Some(*via))).with_context(what)?;
     }
     Ok([host_end, eth0])
+}
+
+/// A container with two interfaces of a network has one way out: the first. Of the host's routes each is needed.
+fn first_wins(added: io::Result<()>) -> io::Result<()> {
+    match added {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        added => added,
+    }
 }
 
 /// A connection to the kernel that works in the container, from any thread.

@@ -16,7 +16,7 @@ use netlink_packet_route::link::{
     InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
 };
 use netlink_packet_route::route::{
-    RouteAttribute, RouteMessage, RouteProtocol, RouteScope, RouteType,
+    RouteAttribute, RouteFlags, RouteMessage, RouteProtocol, RouteScope, RouteType,
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::protocols::NETLINK_ROUTE;
@@ -157,6 +157,10 @@ impl Netlink {
         message.header.table = 254; // main
         message.header.protocol = RouteProtocol::Boot;
         message.header.kind = RouteType::Unicast;
+        if via.is_some() {
+            // The gateway is at the other end, whatever the routes to it say.
+            message.header.flags |= RouteFlags::Onlink;
+        }
         message.header.scope = if via.is_none() && to.is_ipv4() {
             RouteScope::Link
         } else {
