@@ -280,6 +280,16 @@ mod tests {
         assert!(VersionedResult::decode(duplicate).is_err());
     }
 
+    /// Found by fuzzing.
+    #[test]
+    fn what_is_set_aside_for_another_layout_does_not_print_an_empty_object() {
+        let old = br#"{"cniVersion":"0.4.0","dns":{"a":1}}"#;
+        let new = VersionedResult::decode(old).unwrap().convert(CniVersion::V1_0_0).unwrap();
+        assert_eq!(serde_json::to_string(&new).unwrap(), r#"{"cniVersion":"1.0.0"}"#);
+        let back = new.convert(CniVersion::V0_4_0).unwrap();
+        assert_eq!(serde_json::to_string(&back).unwrap().as_bytes(), old);
+    }
+
     #[test]
     fn a_result_that_was_read_as_json_is_printed_with_one_version() {
         let result: AddResult = serde_json::from_str(r#"{"cniVersion":"1.0.0"}"#).unwrap();
