@@ -10,7 +10,6 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use plugin_support::netns::NetNs;
 use tempfile::TempDir;
 
-use crate::plugins;
 use crate::print;
 
 /// The argument by which the program knows that it runs inside.
@@ -63,8 +62,8 @@ impl Lab {
         let bin = dir.path().join("bin");
         fs::create_dir(&bin)?;
         let program = std::env::current_exe()?;
-        for name in plugins::NAMES {
-            symlink(&program, bin.join(name))?;
+        for plugin in cni_plugins::PLUGINS {
+            symlink(&program, bin.join(plugin.name))?;
         }
         let host = NetNs::current()?.netlink()?;
         host.set_up(&host.link("lo")?)?;

@@ -24,6 +24,7 @@
 //! | DEL removes any file in which the attachment stands | files that are named by an address | `del_frees_what_is_its_own_and_nothing_that_looks_like_it` |
 //! | DEL makes the directory, and fails if a range is wrong | it does neither | `del_needs_neither_good_ranges_nor_a_directory` |
 //! | CHECK passes if the attachment holds anything | the address that was reported must be held | `check_verifies_the_address_itself` |
+//! | DEL does not wait for the disk, so a power cut may bring an address back that nobody will free | it waits | `what_a_power_cut_must_not_undo_is_on_the_disk_first` |
 //! | GC does nothing | it frees what no valid attachment holds | `c54_gc_frees_what_no_valid_attachment_holds` |
 //! | STATUS succeeds always | 50 when a set is exhausted or the directory cannot be written | `status_says_50_when_a_pool_is_exhausted` |
 //! | faults of the configuration have code 999 | code 7; the texts contain Go's | `errors_contain_gos_words` |
@@ -52,7 +53,7 @@ use self::reservation::{Owner, ValidOwners};
 use self::store::Store;
 
 /// The host-local plugin.
-#[derive(Debug, CniPlugin)]
+#[derive(Debug, Default, CniPlugin)]
 #[cni(
     name = "host-local",
     about = "gives out addresses of ranges, reserved in files of this host",
@@ -84,6 +85,7 @@ impl Plugin for HostLocal {
     fn del(&self, req: &DelRequest<Self>) -> Result<()> {
         if let Some(mut store) = Store::find(req.config().data_dir()?, req.network())? {
             store.release(&Owner::new(req.container_id(), req.ifname()))?;
+            store.settle()?;
         }
         Ok(())
     }
@@ -111,7 +113,7 @@ impl Plugin for HostLocal {
         let valid =
             ValidOwners::new(attachments.map(|valid| (valid.container_id.as_str(), valid.ifname.as_str())));
         match store.collect_garbage(&valid) {
-            Ok(_) => Ok(()),
+            Ok(_) => Ok(store.settle()?),
             Err(errors) => Err(Error::all(errors.into_iter().map(Error::from))
                 .unwrap_or_else(|| Error::message("removing stale reservations failed"))),
         }

@@ -16,7 +16,7 @@ use plugin_support::netns::NetNs;
 const LO: &str = "lo";
 
 /// The loopback plugin.
-#[derive(Debug, CniPlugin)]
+#[derive(Debug, Default, CniPlugin)]
 #[cni(name = "loopback", about = "brings the loopback interface up")]
 pub struct Loopback;
 

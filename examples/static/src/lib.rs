@@ -22,7 +22,7 @@ use cni_skel::{
 use self::config::{Args, Config, ConfigError, Runtime};
 
 /// The static plugin.
-#[derive(Debug, CniPlugin)]
+#[derive(Debug, Default, CniPlugin)]
 #[cni(
     name = "static",
     about = "gives out the addresses that the configuration or the runtime names",
