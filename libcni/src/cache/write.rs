@@ -1,4 +1,7 @@
 //! Writing to the cache: whole or not at all, and in time to say no before anything is done to the host.
+//!
+//! What is written is on the disk before anything is done that rests on it, so that a power cut leaves no address reserved
+//! for an attachment that nobody knows of. Removals are not waited for: a record that comes back costs one more DEL.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write as _};
@@ -41,7 +44,7 @@ impl Cache {
             return Err(io::Error::new(io::ErrorKind::IsADirectory, message));
         }
         let record = results.join(identity.pending_name());
-        write(&results, &record, &entry::pending(network, rt)?, Durability::Process)?;
+        write(&results, &record, &entry::pending(network, rt)?)?;
         Ok(Pending { cache: self, network, rt, record })
     }
 
@@ -74,8 +77,9 @@ impl Cache {
             }
             Err(_) => {}
         }
+        let missing: Vec<_> = results.ancestors().take_while(|dir| !dir.exists()).collect();
         DirBuilder::new().recursive(true).mode(0o700).create(results)?;
-        sync_dir(self.dir())
+        missing.iter().filter_map(|dir| dir.parent()).try_for_each(sync_dir)
     }
 }
 
@@ -84,7 +88,7 @@ impl Pending<'_> {
     pub(crate) fn commit(self, result: &VersionedResult) -> io::Result<()> {
         let bytes = entry::finished(self.network, self.rt, result)?;
         let place = self.cache.place(identity(self.network, self.rt));
-        write(&self.cache.results(), &place, &bytes, Durability::Disk)?;
+        write(&self.cache.results(), &place, &bytes)?;
         // Left behind, these would only be removed later.
         self.cache.remove_older(identity(self.network, self.rt), &place);
         let _ = remove(&self.record);
@@ -107,17 +111,9 @@ pub(crate) fn identity<'a>(network: &'a Network, rt: &'a RuntimeConf) -> Identit
     }
 }
 
-/// What a written file outlives.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Durability {
-    /// The process.
-    Process,
-    /// A power failure.
-    Disk,
-}
-
-/// Writes a file beside its place and moves it there, so that no reader ever sees a part of it. Its mode is 0600.
-fn write(dir: &Path, place: &Path, bytes: &[u8], durability: Durability) -> io::Result<()> {
+/// Writes a file beside its place and moves it there, so that no reader ever sees a part of it. Its mode is 0600, and it is
+/// on the disk when this returns.
+fn write(dir: &Path, place: &Path, bytes: &[u8]) -> io::Result<()> {
     if bytes.len() as u64 > MAX_FILE_BYTES {
         let length = bytes.len();
         let message =
@@ -128,15 +124,15 @@ fn write(dir: &Path, place: &Path, bytes: &[u8], durability: Durability) -> io::
     let mut file = tempfile::Builder::new().prefix(TEMPORARY_PREFIX).tempfile_in(dir)?;
     failpoint::hit();
     file.write_all(bytes)?;
-    if durability == Durability::Disk {
-        file.as_file().sync_all()?;
-    }
+    file.as_file().sync_all()?;
     failpoint::hit();
     file.persist(place).map_err(|error| error.error)?;
     failpoint::hit();
-    if durability == Durability::Disk { sync_dir(dir) } else { Ok(()) }
+    sync_dir(dir)
 }
 
 fn sync_dir(dir: &Path) -> io::Result<()> {
+    // The first of a relative path is in the working directory.
+    let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
     File::open(dir)?.sync_all()
 }

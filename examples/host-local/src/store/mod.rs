@@ -7,9 +7,10 @@
 //! | `lock` | 0750 | empty; flock(2) is held on it |
 //!
 //! A [`Store`] holds the lock as long as it lives. Files come to be as a whole, but are not waited for to reach the disk:
-//! no container outlives a power cut, and a reservation that does is one too many. What a power cut leaves empty
-//! reserves nothing. Who holds what is looked up in an index, `index.rs`, and what it says is compared with the file before
-//! anything is done about it.
+//! no container outlives a power cut, and a reservation that does is one too many. For the same reason what is given back
+//! is waited for ([`Store::settle`]): nobody would give it back again. What a power cut leaves empty reserves nothing.
+//! Who holds what is looked up in an index, `index.rs`, and what it says is compared with the file before anything is done
+//! about it.
 
 mod garbage;
 mod index;
@@ -18,7 +19,7 @@ mod slot;
 mod stamp;
 mod table;
 
-use std::fs::DirBuilder;
+use std::fs::{DirBuilder, File};
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
@@ -155,6 +156,22 @@ impl Store {
         match address {
             Some(address) => atomic::write_unsynced(path, address.to_string(), MODE),
             None => remove_file(&path),
+        }
+    }
+
+    /// Releases the lock, then waits until what was given back is so on the disk.
+    ///
+    /// # Errors
+    ///
+    /// When the disk fails. A file system that cannot be waited for is none that fails.
+    pub fn settle(self) -> Result<()> {
+        let path = self.dir.clone();
+        let failed = |error| Error::io(format!("failed to flush directory {path:?}"), error);
+        let dir = File::open(&path).map_err(failed)?;
+        drop(self);
+        match dir.sync_all() {
+            Err(error) if error.kind() != io::ErrorKind::InvalidInput => Err(failed(error)),
+            _ => Ok(()),
         }
     }
 
