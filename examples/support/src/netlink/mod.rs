@@ -8,6 +8,7 @@ mod link;
 mod neigh;
 mod route;
 pub(crate) mod socket;
+pub(crate) mod traffic;
 mod wait;
 
 use netlink_packet_core::{NetlinkSerializable, ParseableParametrized};
@@ -24,6 +25,7 @@ pub use self::link::{
 };
 pub use self::neigh::{Neighbour, NeighbourState};
 pub use self::route::{MAIN_TABLE, NextHop, Route, RouteFilter, RouteProtocol, RouteScope, RouteType};
+pub use self::traffic::{Qdisc, TokenBucket};
 
 /// A route-netlink connection to one network namespace, for one thread at a time.
 #[derive(Debug)]

@@ -11,4 +11,5 @@ mod neigh;
 mod netns;
 mod route;
 mod sysctl;
+mod traffic;
 mod wait;

@@ -9,6 +9,7 @@ mod changes;
 mod links;
 mod routes;
 mod sysctls;
+mod traffic;
 mod vlans;
 
 use std::collections::HashMap;
@@ -89,6 +90,7 @@ struct Namespace {
     links: Vec<FakeLink>,
     addresses: Vec<AddressMessage>,
     routes: Vec<RouteMessage>,
+    traffic: traffic::Traffic,
     sysctls: TempDir,
 }
 
@@ -353,7 +355,8 @@ impl Namespace {
         sysctls::populate(sysctls.path(), ipv6);
         sysctls::add_link(sysctls.path(), "lo");
         let links = vec![FakeLink::loopback()];
-        Self { path: Some(path), links, addresses: Vec::new(), routes: Vec::new(), sysctls }
+        let (addresses, routes) = (Vec::new(), Vec::new());
+        Self { path: Some(path), links, addresses, routes, traffic: traffic::Traffic::default(), sysctls }
     }
 }
 

@@ -1,0 +1,7 @@
+//! The `bandwidth` binary.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cni_skel::run(&bandwidth::Bandwidth::default())
+}
