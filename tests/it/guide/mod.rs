@@ -2,6 +2,7 @@
 //!
 //! Its blocks of Rust are compiled and run as doctests of `cni-skel`, whose documentation the guide is part of.
 
+mod cnitool;
 pub(crate) mod console;
 mod debugging;
 mod first_plugin;
