@@ -13,8 +13,10 @@ use cni_skel::{Call, Dispatcher, Plugin, Reply};
 
 /// The plugins, by name. A new one is a line here and one in `Cargo.toml`.
 pub const PLUGINS: &[Bundled] = &[
+    of::<bandwidth::Bandwidth>(),
     of::<bridge::Bridge>(),
     of::<dummy::Dummy>(),
+    of::<firewall::Firewall>(),
     of::<host_local::HostLocal>(),
     of::<ipvlan::Ipvlan>(),
     of::<loopback::Loopback>(),

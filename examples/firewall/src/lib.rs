@@ -1,0 +1,315 @@
+//! Lets a container's traffic through the host's firewall, and keeps containers of different bridges apart: a drop-in for
+//! Go's plugin of that name.
+//!
+//! It comes after a plugin that gives the container its addresses. By itself it connects nothing.
+//!
+//! | key | type | default |
+//! | --- | --- | --- |
+//! | `backend` | `iptables` or `firewalld` | firewalld if its name has an owner on the system bus, else iptables |
+//! | `iptablesAdminChainName` | text | `CNI-ADMIN`: an administrator's chain, before the plugin's own rules |
+//! | `firewalldZone` | text | `trusted` |
+//! | `ingressPolicy` | `open`, `same-bridge` or `isolated` | `open` |
+//! | `dataDir` | path | `/run/cni/firewall`: records of what ADD did |
+//!
+//! | module | decides |
+//! | --- | --- |
+//! | `config` | what the configuration means |
+//! | `rules` | what that is in iptables: Go's rules, so that either plugin undoes the other's work |
+//! | `firewalld` | how the service is asked |
+//! | `store` | what is remembered for DEL and GC |
+//!
+//! # Where it leaves Go's plugin
+//!
+//! | Go | here |
+//! | --- | --- |
+//! | DEL without `prevResult` removes nothing. | It goes by the record of ADD. |
+//! | DEL ignores all errors. | It tells those that leave rules behind; a program that is not installed is none. |
+//! | DEL removes the rules of an address that another container has by now. | They stay. |
+//! | Any unknown backend is the default. | Refused, with code 7. |
+//! | An unknown `ingressPolicy` is refused when the other rules are made. | Before anything is. A failed ADD leaves nothing. |
+//! | CHECK makes missing chains. | It changes nothing. |
+//! | CHECK looks at no isolation rules, nor at what firewalld answers. | At both, and at the order of the chains: what lets through must not come before what keeps apart. |
+//! | A new rule in FORWARD can come before those that keep containers apart, and the administrator's chain after others. | The order is put right by every ADD. |
+//! | Isolation rules stay for ever. | For as long as there is the bridge. |
+//! | Both programs are needed, whatever the addresses. | That of the family. |
+//! | GC does nothing, STATUS is always good. | Both work. Containers that Go's plugin has set up have no record: GC leaves them. |
+//! | 10 to 25 programs for an ADD. | Two a family: to read, and to change; one to ask for firewalld. |
+
+mod config;
+mod firewalld;
+mod rules;
+mod store;
+
+use std::fmt;
+use std::net::IpAddr;
+use std::rc::Rc;
+
+use cni_skel::{
+    AddRequest, AddResult, CheckRequest, CniPlugin, Context, DelRequest, Error, ErrorCode, GcRequest, Plugin,
+    Result, ResultExt, StatusRequest,
+};
+use plugin_attach::{Owner, warn};
+use plugin_support::atomic;
+use plugin_support::firewall::{SystemTools, Tools};
+use plugin_support::kernel::Kernel;
+
+use self::rules::{FAMILIES, Removal, Wanted};
+use self::store::{Record, Store};
+
+pub use self::config::{Backend, Config, IngressPolicy, Settings};
+
+/// The firewall plugin.
+#[derive(CniPlugin)]
+#[cni(name = "firewall", about = "lets a container's traffic through the host's firewall")]
+#[cni(versions = "0.4.0..=1.1.0", config = Config)]
+pub struct Firewall {
+    tools: Rc<dyn Tools>,
+    kernel: Kernel,
+}
+
+impl Default for Firewall {
+    /// On this machine.
+    fn default() -> Self {
+        Self { tools: Rc::new(SystemTools::default()), kernel: Kernel::default() }
+    }
+}
+
+#[cni_skel::plugin]
+impl Plugin for Firewall {
+    fn add(&self, req: &AddRequest<Self>) -> Result<AddResult> {
+        let settings = Settings::new(req.config())?;
+        let Some(prev_result) = req.prev_result() else {
+            return Err(Error::new(
+                ErrorCode::INVALID_NETWORK_CONFIG,
+                "missing prevResult from earlier plugin",
+            ));
+        };
+        let bridge = settings.bridge(prev_result)?;
+        let addresses = addresses_of(prev_result);
+        if !addresses.is_empty() {
+            let backend = settings.backend.unwrap_or_else(|| self.choose());
+            let owner = owner(req, req.container_id().as_str(), req.ifname().as_str());
+            let Owner { network, container_id, ifname } = owner.clone();
+            let zone = settings.zone.clone();
+            let record = Record { network, container_id, ifname, backend, zone, bridge, addresses };
+            self.set_up(&owner, &settings, &record, &Store::new(req.config().data_dir()))?;
+        }
+        Ok(prev_result.clone())
+    }
+
+    fn del(&self, req: &DelRequest<Self>) -> Result<()> {
+        let owner = owner(req, req.container_id().as_str(), req.ifname().as_str());
+        let store = Store::new(req.config().data_dir());
+        let _lock = store.lock_if_any()?;
+        let (mut own, others) = split(store.all()?, |record| record.is_of(&owner));
+        let told = req.prev_result().map(addresses_of).unwrap_or_default();
+        match own.first_mut() {
+            Some(record) => {
+                let unknown: Vec<_> = told.into_iter().filter(|ip| !record.addresses.contains(ip)).collect();
+                record.addresses.extend(unknown);
+            }
+            None if told.is_empty() => {}
+            // Rules that another plugin made, or an ADD whose record is lost.
+            None => own.extend(self.guessed(&owner, req.config(), &told)),
+        }
+        self.take_down(&own, &others)?;
+        store.remove(&owner.container_id, &owner.ifname)
+    }
+
+    fn check(&self, req: &CheckRequest<Self>) -> Result<()> {
+        let settings = Settings::new(req.config())?;
+        let owner = owner(req, req.container_id().as_str(), req.ifname().as_str());
+        let records = Store::new(req.config().data_dir()).all()?;
+        let recorded = records.iter().find(|record| record.is_of(&owner)).map(|record| record.backend);
+        let backend = settings.backend.or(recorded).unwrap_or_else(|| self.choose());
+        let bridge = settings.bridge(req.prev_result())?;
+        let addresses = addresses_of(req.prev_result());
+        if backend == Backend::Firewalld {
+            firewalld::check(&*self.tools, &settings.zone, &addresses)?;
+        }
+        rules::check(&*self.tools, &wanted(&settings, backend, bridge, addresses))
+    }
+
+    fn status(&self, req: &StatusRequest<Self>) -> Result<()> {
+        let settings = Settings::new(req.config())?;
+        let can_work = || -> Result<()> {
+            let runs = settings.backend != Some(Backend::Iptables) && firewalld::is_running(&*self.tools);
+            if settings.backend == Some(Backend::Firewalld) && !runs {
+                return Err(Error::message("firewalld is not on the system bus"));
+            }
+            let backend = if runs { Backend::Firewalld } else { Backend::Iptables };
+            if backend == Backend::Iptables || settings.ingress_policy != IngressPolicy::Open {
+                rules::works(&*self.tools)?;
+            }
+            Ok(atomic::check_writable(req.config().data_dir())?)
+        };
+        can_work().context("no container's traffic can be let through").code(ErrorCode::PLUGIN_NOT_AVAILABLE)
+    }
+
+    fn gc(&self, req: &GcRequest<Self>) -> Result<()> {
+        let store = Store::new(req.config().data_dir());
+        let _lock = store.lock_if_any()?;
+        let valid = req.valid_attachments();
+        let is_dead = |record: &Record| {
+            record.network == req.network().as_str()
+                && !valid.iter().any(|valid| valid.is(&record.container_id, &record.ifname))
+        };
+        let (dead, others) = split(store.all()?, is_dead);
+        self.take_down(&dead, &others)?;
+        dead.iter().try_for_each(|record| store.remove(&record.container_id, &record.ifname))
+    }
+}
+
+impl Firewall {
+    /// A plugin that runs other programs on another kernel, for tests.
+    pub fn on(tools: Rc<dyn Tools>, kernel: Kernel) -> Self {
+        Self { tools, kernel }
+    }
+
+    /// The backend for when none is asked for.
+    fn choose(&self) -> Backend {
+        if firewalld::is_running(&*self.tools) { Backend::Firewalld } else { Backend::Iptables }
+    }
+
+    /// Lets traffic through, all or nothing.
+    fn set_up(&self, owner: &Owner, settings: &Settings, record: &Record, store: &Store) -> Result<()> {
+        let _lock = store.lock()?;
+        let (old, mut others) = split(store.all()?, |record| record.is_of(owner));
+        // Who had an address of this network before has it no more, and must not take this container's rules along.
+        for other in others.iter_mut().filter(|other| other.network == record.network) {
+            let count = other.addresses.len();
+            other.addresses.retain(|address| !record.addresses.contains(address));
+            if other.addresses.len() < count {
+                store.write(other)?;
+            }
+        }
+        // Set up once before, and otherwise: nobody else would take that down.
+        if old.iter().any(|old| old != record) {
+            self.take_down(&old, &others)?;
+        }
+        store.write(record)?;
+        let done = self.make(settings, record);
+        if done.is_err() {
+            match self.take_down(std::slice::from_ref(record), &others) {
+                Ok(()) => store.remove(&record.container_id, &record.ifname)?,
+                // The record stays, for DEL.
+                Err(error) => warn(&format!("cannot undo a failed ADD: {}", error.to_object().msg)),
+            }
+        }
+        done
+    }
+
+    fn make(&self, settings: &Settings, record: &Record) -> Result<()> {
+        if record.backend == Backend::Firewalld {
+            firewalld::add(&*self.tools, &record.zone, &record.addresses)?;
+        }
+        let (bridge, addresses) = (record.bridge.clone(), record.addresses.clone());
+        rules::add(&*self.tools, &wanted(settings, record.backend, bridge, addresses))
+            .context("unable to set up iptables rules")
+    }
+
+    /// Removes what records say, except for what other records say as well. What fails does not stop the rest.
+    fn take_down(&self, records: &[Record], others: &[Record]) -> Result<()> {
+        let mut removal = Removal { bridges: self.bridges_gone(records, others), ..Removal::default() };
+        let mut errors = Vec::new();
+        for record in records {
+            let is_free = |ip: &IpAddr| !others.iter().any(|other| other.addresses.contains(ip));
+            let addresses: Vec<_> = record.addresses.iter().copied().filter(is_free).collect();
+            match record.backend {
+                Backend::Iptables => removal.addresses.extend(addresses),
+                Backend::Firewalld => {
+                    errors.extend(firewalld::remove(&*self.tools, &record.zone, &addresses).err());
+                }
+            }
+        }
+        // Of two records of an address, one may stand for Go's.
+        removal.addresses.sort();
+        removal.addresses.dedup();
+        for family in FAMILIES {
+            let is_concerned = removal.addresses.iter().any(|ip| ip.is_ipv4() == (family == FAMILIES[0]))
+                || !removal.bridges.is_empty();
+            if is_concerned {
+                errors.extend(rules::remove(&*self.tools, family, &removal).err());
+            }
+        }
+        // A program that is not there cannot remove anything, nor can it ever: that must not keep a container.
+        let (missing, errors): (Vec<_>, Vec<_>) = errors.into_iter().partition(is_missing);
+        for error in missing {
+            warn(&format!("rules, if any, cannot be removed: {}", error.to_object().msg));
+        }
+        Error::all(errors).map_or(Ok(()), Err)
+    }
+
+    /// Bridges of these records alone that are no more. Nobody can tell who else is on one that there is.
+    fn bridges_gone(&self, records: &[Record], others: &[Record]) -> Vec<String> {
+        let mut bridges: Vec<_> = records.iter().filter_map(|record| record.bridge.clone()).collect();
+        bridges.sort();
+        bridges.dedup();
+        bridges.retain(|bridge| !others.iter().any(|other| other.bridge.as_ref() == Some(bridge)));
+        let is_gone = |bridge: &String| {
+            let link = self.kernel.current().and_then(|netns| netns.netlink()?.link(bridge));
+            link.is_err_and(|error| error.is_not_found())
+        };
+        bridges.retain(is_gone);
+        bridges
+    }
+
+    /// What there may be of a container that has no record.
+    fn guessed(&self, owner: &Owner, config: &Config, addresses: &[IpAddr]) -> Vec<Record> {
+        let backends = match config.backend() {
+            Ok(Some(backend)) => vec![backend],
+            // It may have begun or ceased to run since.
+            _ if firewalld::is_running(&*self.tools) => vec![Backend::Firewalld, Backend::Iptables],
+            _ => vec![Backend::Iptables],
+        };
+        let Owner { network, container_id, ifname } = owner.clone();
+        let zone = config.zone().to_owned();
+        let addresses = addresses.to_vec();
+        let backend = Backend::Iptables;
+        let record = Record { network, container_id, ifname, backend, zone, bridge: None, addresses };
+        backends.into_iter().map(|backend| Record { backend, ..record.clone() }).collect()
+    }
+}
+
+fn owner(context: &Context<Firewall>, container_id: &str, ifname: &str) -> Owner {
+    Owner::new(context.network().as_str(), container_id, ifname)
+}
+
+/// What iptables is to have.
+fn wanted(settings: &Settings, backend: Backend, bridge: Option<String>, addresses: Vec<IpAddr>) -> Wanted {
+    let lets_through = backend == Backend::Iptables;
+    Wanted {
+        admin_chain: lets_through.then(|| settings.admin_chain.clone()),
+        addresses: if lets_through || bridge.is_some() { addresses } else { Vec::new() },
+        isolation: bridge.map(|bridge| (bridge, settings.ingress_policy)),
+    }
+}
+
+/// All addresses of a result, as Go's plugin takes them, each once.
+fn addresses_of(result: &AddResult) -> Vec<IpAddr> {
+    let mut addresses: Vec<IpAddr> = Vec::new();
+    for ip in &result.ips {
+        if !addresses.contains(&ip.address.address()) {
+            addresses.push(ip.address.address());
+        }
+    }
+    addresses
+}
+
+fn split(records: Vec<Record>, is_first: impl Fn(&Record) -> bool) -> (Vec<Record>, Vec<Record>) {
+    records.into_iter().partition(is_first)
+}
+
+/// Whether the program is not installed, so that it cannot have made anything here.
+fn is_missing(error: &Error) -> bool {
+    matches!(error.downcast_ref(), Some(plugin_support::Error::ToolMissing { .. }))
+}
+
+impl fmt::Debug for Firewall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Firewall").field("tools", &self.tools).field("kernel", &self.kernel).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,7 @@
+//! The `firewall` binary.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cni_skel::run(&firewall::Firewall::default())
+}
