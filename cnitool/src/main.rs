@@ -23,6 +23,11 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
+// musl's asks the kernel for each size of its own and gives back early: a hundred calls for the command line alone.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+
 fn main() -> ExitCode {
     match cli::Cli::try_parse() {
         Ok(cli) => cmd::run(cli),
