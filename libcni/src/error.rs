@@ -158,6 +158,17 @@ pub enum Error {
         /// Why DEL failed.
         source: Box<Error>,
     },
+    /// A cache file could not be read during GC, although it may be whole: it was left for the next time, and with it the
+    /// attachment that it is for.
+    #[error("network {network:?}: cannot read the cache file {}", file.display())]
+    Unread {
+        /// The network's name, of which the file may not be.
+        network: String,
+        /// The file.
+        file: PathBuf,
+        /// The kernel's answer.
+        source: io::Error,
+    },
     /// The configuration is only for spec versions that this library does not know; nothing was executed. Code 1.
     #[error("network {network:?}: {command} was not executed")]
     Version {
@@ -174,7 +185,7 @@ impl Error {
     /// The CNI code: the plugin's own, or else the one that fits what happened; of several failures, that of the first.
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::AddNotCached { .. } | Self::Cache { .. } => ErrorCode::IO_FAILURE,
+            Self::AddNotCached { .. } | Self::Cache { .. } | Self::Unread { .. } => ErrorCode::IO_FAILURE,
             Self::CheckNotSupported { .. } | Self::Version { .. } => ErrorCode::INCOMPATIBLE_CNI_VERSION,
             Self::Gc { errors, .. } => errors.first().map_or(ErrorCode::INTERNAL, Self::code),
             Self::Lock { .. } | Self::NotCached { .. } | Self::NotExecuted { .. } | Self::Request { .. } => {
@@ -200,6 +211,7 @@ impl Error {
             | Self::Plugin { network, .. }
             | Self::Request { network, .. }
             | Self::Result { network, .. }
+            | Self::Unread { network, .. }
             | Self::Version { network, .. } => network,
             Self::Stale { source, .. } => source.network(),
             Self::Undo { add, .. } => add.network(),
@@ -248,6 +260,7 @@ impl Error {
             | Self::Lock { .. }
             | Self::NotCached { .. }
             | Self::NotExecuted { .. }
+            | Self::Unread { .. }
             | Self::Version { .. } => false,
         }
     }

@@ -6,6 +6,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 
 /// How large a configuration or cache file may be, in bytes: as much as a plugin may print by default
 /// ([`ProcessExec::STDOUT_LIMIT`](cni_invoke::ProcessExec::STDOUT_LIMIT)), thousands of times what such files have. A
@@ -31,6 +32,12 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
         return Err(io::Error::other(format!("larger than {MAX_FILE_BYTES} bytes")));
     }
     Ok(bytes)
+}
+
+/// Whether reading failed for a reason that lies not in what the file is, so that it may be read another time.
+pub(crate) fn is_fault(error: &io::Error) -> bool {
+    let faults = [Errno::IO, Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::STALE].map(Errno::raw_os_error);
+    error.raw_os_error().is_some_and(|number| faults.contains(&number))
 }
 
 #[cfg(test)]

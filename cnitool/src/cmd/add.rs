@@ -32,9 +32,10 @@ pub(super) fn run(args: &Add, context: &Context<'_>) -> Result<(), Failure> {
 fn refuse_to_undo_another(client: &Client, network: &Network, rt: &RuntimeConf) -> Result<(), Failure> {
     match client.cached_attachment(network, rt) {
         Ok(None) => Ok(()),
-        _ => {
+        Ok(Some(_)) => {
             Err(Usage { origin: "--undo", fault: Fault::Attached { network: network.name().clone() } }.into())
         }
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -14,7 +14,7 @@ use super::name::TEMPORARY_PREFIX;
 use super::{Cache, Damage};
 use crate::attachment::{InvalidParameters, RuntimeConf};
 use crate::conf::Problem;
-use crate::file::read;
+use crate::file::{is_fault, read};
 use crate::network::Network;
 
 /// An attachment as the cache has it: what ADD was called with, and what came of it.
@@ -147,6 +147,8 @@ pub(crate) struct Listing {
     pub(crate) attachments: Vec<CachedAttachment>,
     /// Files that are no record, and why.
     pub(crate) unusable: Vec<(PathBuf, Damage)>,
+    /// Files that could not be read, although they may be whole.
+    pub(crate) unread: Vec<(PathBuf, io::Error)>,
     /// What writers that died left behind.
     pub(crate) leftovers: Vec<PathBuf>,
 }
@@ -180,6 +182,7 @@ impl Listing {
         let content = match read(&path) {
             // It was removed since the directory was read.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+            Err(error) if is_fault(&error) => return self.unread.push((path, error)),
             Err(error) => Err(Damage::new(error.to_string())),
             Ok(bytes) => decode(&bytes),
         };

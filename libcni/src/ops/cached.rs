@@ -71,6 +71,9 @@ impl Client {
         let listing = self.shared.cache.list();
         let mut listing =
             listing.map_err(|source| CacheError::List { dir: self.shared.cache.results(), source })?;
+        for (file, why) in listing.unread {
+            self.warn(|| Warning::RecordSkipped { file, why: why.to_string() });
+        }
         for (file, why) in listing.unusable {
             self.warn(|| Warning::RecordSkipped { file, why: why.to_string() });
         }

@@ -56,7 +56,7 @@ impl Client {
             command: Command::Gc,
             source,
         })?;
-        let listing = self.shared.cache.list().map_err(|source| Error::Cache {
+        let mut listing = self.shared.cache.list().map_err(|source| Error::Cache {
             network: network.name.to_string(),
             command: Command::Gc,
             dir: self.cache_dir().to_owned(),
@@ -64,10 +64,17 @@ impl Client {
         })?;
         failpoint::hit();
         self.shared.locks.sweep(&alone);
+        let unread = std::mem::take(&mut listing.unread);
         let by_container = self.stale(network, valid, listing);
         let (deleted, mut errors) = self.delete_all(network, &by_container, &until);
+        let attempted = deleted.len() + errors.len();
+        // The plugins are called all the same: they are told what is valid, and not what is cached.
+        errors.extend(unread.into_iter().map(|(file, source)| {
+            let network = network.name.to_string();
+            Error::Unread { network, file, source }
+        }));
         let of_plugins = Command::Gc.exists_in(operation.version());
-        let is_left = deleted.len() + errors.len() < by_container.iter().map(Vec::len).sum() || of_plugins;
+        let is_left = attempted < by_container.iter().map(Vec::len).sum() || of_plugins;
         if let Some(why) = until.interruption().filter(|_| is_left) {
             // One failure for all that is left, however much that is.
             errors.push(Error::NotExecuted { network: network.name.to_string(), command: Command::Gc, why });

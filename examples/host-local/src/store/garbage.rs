@@ -18,7 +18,9 @@ impl Store {
     /// Every failure.
     pub fn collect_garbage(&mut self, valid: &ValidOwners) -> std::result::Result<Vec<Addr>, Vec<Error>> {
         let found = scan(&self.dir).map_err(|error| vec![error])?;
-        let mut errors = Vec::new();
+        let all_read = found.unread.is_empty();
+        // What cannot be read may be what nobody holds.
+        let mut errors = found.unread;
         let mut removed = Vec::new();
         let mut kept = Vec::new();
         for (address, content) in found.files {
@@ -41,6 +43,7 @@ impl Store {
         }
         errors.extend(found.leftovers.iter().filter_map(|name| remove_file(&self.dir.join(name)).err()));
         self.table = table_of(&kept).ok();
+        self.keep_index_if(all_read);
         if errors.is_empty() { Ok(removed) } else { Err(errors) }
     }
 }

@@ -190,7 +190,16 @@ impl Store {
         let failed = |error| Error::io(format!("failed to index {:?}", self.dir), error);
         self.table = Some(table_of(&found.files).map_err(failed)?);
         self.was_read = true;
+        self.keep_index_if(found.unread.is_empty());
         Ok(())
+    }
+
+    /// Writes no index that does not know who holds an address only because a file could not be read for once: its owner's
+    /// DEL would not find it. The next call reads the directory again.
+    fn keep_index_if(&mut self, all_read: bool) {
+        if !all_read {
+            self.index = None;
+        }
     }
 
     /// Looks whether the index may be wrong, and if so reads the directory: `true` if asking again may give another

@@ -10,6 +10,7 @@ use std::path::Path;
 use plugin_support::atomic::TEMPORARY_PREFIX;
 use plugin_support::{Error, Result};
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 
 use crate::addr::Addr;
 
@@ -35,6 +36,8 @@ pub(super) struct Found {
     pub(super) files: Vec<(Addr, Content)>,
     /// The names of temporary files that a killed process left.
     pub(super) leftovers: Vec<String>,
+    /// Why files that are named by an address could not be read. They are among the files as foreign ones.
+    pub(super) unread: Vec<Error>,
 }
 
 /// Reads the whole directory.
@@ -49,14 +52,25 @@ pub(super) fn scan(dir: &Path) -> Result<Found> {
                 Ok(Some(content)) => found.files.push((address, content)),
                 // Removed since: a person's doing, and as good as never there.
                 Ok(None) => {}
+                // What no file could be read for says nothing about this one.
+                Err(error) if is_shortage(&error) => return Err(error),
                 // One file that cannot be read keeps its own address from use, and no other.
-                Err(_) => found.files.push((address, Content::Foreign)),
+                Err(error) => {
+                    found.files.push((address, Content::Foreign));
+                    found.unread.push(error);
+                }
             }
         } else if is_temporary(name) {
             found.leftovers.push(name.to_owned());
         }
     }
     Ok(found)
+}
+
+/// Whether this process, or the machine, has no more of what it takes to open a file.
+fn is_shortage(error: &Error) -> bool {
+    let shortages = [Errno::MFILE, Errno::NFILE, Errno::NOMEM].map(Errno::raw_os_error);
+    error.errno().is_some_and(|errno| shortages.contains(&errno.raw()))
 }
 
 /// Whether a file is named as this plugin's temporary ones are: the prefix and six letters or digits.
@@ -88,9 +102,7 @@ pub(super) fn read(path: &Path) -> Result<Option<Content>> {
     match attempt() {
         Ok(content) => Ok(Some(content)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
-            Ok(Some(Content::Foreign))
-        }
+        Err(error) if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => Ok(Some(Content::Foreign)),
         Err(error) => Err(Error::io(format!("failed to read {path:?}"), error)),
     }
 }
@@ -149,7 +161,8 @@ mod tests {
         fs::create_dir(path("10.0.0.8")).unwrap();
         symlink(path("10.0.0.2"), path("10.0.0.9")).unwrap();
         rustix::fs::mkfifoat(rustix::fs::CWD, path("10.0.0.10"), rustix::fs::Mode::RUSR).unwrap();
-        let Found { mut files, leftovers } = scan(dir.path()).unwrap();
+        let Found { mut files, leftovers, unread } = scan(dir.path()).unwrap();
+        assert!(unread.is_empty(), "{unread:?}");
         files.sort_by_key(|(address, _)| *address);
         let text = |text: &str| Content::Text(text.to_owned());
         let expected = [
