@@ -85,7 +85,11 @@ impl Store {
     pub fn find(data_dir: &Path, network: &NetworkName) -> Result<Option<Self>> {
         let dir = data_dir.join(network.as_str());
         match std::fs::metadata(&dir) {
-            Ok(found) if found.is_dir() => Self::lock(dir).map(Some),
+            Ok(found) if found.is_dir() => match Self::lock(dir.clone()) {
+                // The lock is made before the first reservation; on a full disk it cannot be, and none can have been.
+                Err(_) if scan::count(&dir).is_ok_and(|count| count == 0) => Ok(None),
+                locked => locked.map(Some),
+            },
             // Something else is in the directory's place, which made ADD fail and must not keep DEL from succeeding.
             Ok(_) => Ok(None),
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
