@@ -10,7 +10,8 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::{io, panic, thread};
 
-use rustix::fs::{OFlags, PROC_SUPER_MAGIC, StatFs, fstatfs, statfs};
+use rustix::fs::{FlockOperation, OFlags, PROC_SUPER_MAGIC, StatFs, flock, fstatfs, statfs};
+use rustix::io::Errno as RawErrno;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use crate::error::{Error, Result};
@@ -135,6 +136,28 @@ impl NetNs {
             return Ok(Handle::fake(fake.clone()));
         }
         self.run(Handle::open)?
+    }
+
+    /// Waits until no other process works on the namespace that asks for it in the same way, as Go's `sbr` does, and holds
+    /// others off for as long as this value lives. It is flock(2) on the namespace itself.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel refuses.
+    pub fn lock(&self) -> Result<()> {
+        #[cfg(feature = "testing")]
+        if self.fake.is_some() {
+            return Ok(());
+        }
+        loop {
+            match flock(&self.file, FlockOperation::LockExclusive) {
+                Err(RawErrno::INTR) => {}
+                locked => {
+                    return locked
+                        .map_err(|errno| Error::os(format!("failed to lock {:?}", self.path), errno));
+                }
+            }
+        }
     }
 
     /// Runs `work` inside the namespace and returns what it returned.

@@ -7,6 +7,7 @@ mod addr;
 mod link;
 mod neigh;
 mod route;
+mod rule;
 pub(crate) mod socket;
 pub(crate) mod traffic;
 mod wait;
@@ -25,6 +26,7 @@ pub use self::link::{
 };
 pub use self::neigh::{Neighbour, NeighbourState};
 pub use self::route::{MAIN_TABLE, NextHop, Route, RouteFilter, RouteProtocol, RouteScope, RouteType};
+pub use self::rule::Rule;
 pub use self::traffic::{Qdisc, TokenBucket};
 
 /// A route-netlink connection to one network namespace, for one thread at a time.

@@ -10,6 +10,7 @@ mod link;
 mod neigh;
 mod netns;
 mod route;
+mod rule;
 mod sysctl;
 mod traffic;
 mod wait;

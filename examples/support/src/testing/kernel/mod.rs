@@ -8,6 +8,7 @@ mod addresses;
 mod changes;
 mod links;
 mod routes;
+mod rules;
 mod sysctls;
 mod traffic;
 mod vlans;
@@ -21,6 +22,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE, ParseableParametrized as _};
 use netlink_packet_route::address::AddressMessage;
 use netlink_packet_route::route::RouteMessage;
+use netlink_packet_route::rule::RuleMessage;
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use rustix::io::Errno as RawErrno;
 use tempfile::TempDir;
@@ -90,6 +92,7 @@ struct Namespace {
     links: Vec<FakeLink>,
     addresses: Vec<AddressMessage>,
     routes: Vec<RouteMessage>,
+    rules: Vec<RuleMessage>,
     traffic: traffic::Traffic,
     sysctls: TempDir,
 }
@@ -320,6 +323,8 @@ impl State {
             Message::DelAddress(address) => self.delete_address(netns, address)?,
             Message::NewRoute(route) => self.add_route(netns, route, exclusive, replace)?,
             Message::DelRoute(route) => self.delete_route(netns, route)?,
+            Message::NewRule(rule) => self.add_rule(netns, rule)?,
+            Message::DelRule(rule) => self.delete_rule(netns, rule)?,
             _ => return Err(RawErrno::OPNOTSUPP),
         }
         Ok(Vec::new())
@@ -344,6 +349,7 @@ impl State {
             }
             // Whoever asks filters as well, for kernels that do not.
             Message::GetRoute(_) => namespace.routes.iter().cloned().map(Message::NewRoute).collect(),
+            Message::GetRule(rule) => self.list_rules(netns, rule.header.family),
             _ => return Err(RawErrno::OPNOTSUPP),
         })
     }
@@ -356,7 +362,8 @@ impl Namespace {
         sysctls::add_link(sysctls.path(), "lo");
         let links = vec![FakeLink::loopback()];
         let (addresses, routes) = (Vec::new(), Vec::new());
-        Self { path: Some(path), links, addresses, routes, traffic: traffic::Traffic::default(), sysctls }
+        let (rules, traffic) = (Vec::new(), traffic::Traffic::default());
+        Self { path: Some(path), links, addresses, routes, rules, traffic, sysctls }
     }
 }
 
