@@ -11,7 +11,6 @@ fn cases() -> Vec<(&'static str, Value)> {
         ("the usual", json!({})),
         ("another administrator", json!({"iptablesAdminChainName": "MY-ADMIN"})),
         ("kept apart", json!({"ingressPolicy": "same-bridge"})),
-        ("everything said", json!({"iptablesAdminChainName": "CNI-ADMIN", "ingressPolicy": "open"})),
     ]
 }
 
