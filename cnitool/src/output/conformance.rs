@@ -1,6 +1,6 @@
 //! Whether a plugin does what the spec says.
 
-use super::{Report, Style, pretty};
+use super::{Report, Style, pretty, printable};
 
 /// What the checks have found out.
 #[derive(Debug)]
@@ -8,7 +8,8 @@ pub(crate) struct Conformed(pub(crate) cni_conformance::Report);
 
 impl Report for Conformed {
     fn text(&self, style: Style) -> String {
-        self.0.to_string().lines().map(|line| format!("{}\n", painted(line, style))).collect()
+        // What the plugin has printed stands in it.
+        self.0.to_string().lines().map(|line| format!("{}\n", painted(&printable(line), style))).collect()
     }
 
     fn json(&self) -> String {

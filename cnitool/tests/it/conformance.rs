@@ -93,6 +93,22 @@ fn c97_what_fails_is_told_with_clause_call_and_answer() {
 }
 
 #[test]
+fn what_a_plugin_prints_is_no_order_to_the_terminal() {
+    let host = Host::new();
+    let evil = r#"#!/bin/sh
+printf '{"cniVersion":"1.1.0","supportedVersions":["1.1.0","\033[2J"]} \033]0;x\007'
+printf '\033[31m' >&2
+exit 3
+"#;
+    plugin(&host, "evil", evil);
+    let outcome = host.cnitool(&["conformance", "evil", "--config", "config.json", "--junit", "report.xml"]);
+    assert!(outcome.status == 1 && outcome.stdout.contains("\\u{1b}]0;x\\u{7}"), "{outcome}");
+    for text in [&outcome.stdout, &outcome.stderr, &host.read("report.xml")] {
+        assert!(!text.chars().any(|letter| letter.is_control() && letter != '\n'), "{text}");
+    }
+}
+
+#[test]
 fn what_cannot_be_used_is_told_before_anything_is_run() {
     let host = Host::new();
     host.plugin("bridge", &[]);
