@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod described;
+mod faults;
 mod guide;
 mod house;
 mod interop;
