@@ -11,7 +11,7 @@ const FEW: usize = 32;
 pub(crate) struct Distinct<V> {
     entries: Vec<(String, V)>,
     /// Where each key stands, once there are more than a few.
-    places: HashMap<String, usize>,
+    places: Option<HashMap<String, usize>>,
 }
 
 impl<V> Distinct<V> {
@@ -21,15 +21,15 @@ impl<V> Distinct<V> {
 
     /// Goes on with entries whose keys are distinct.
     pub(crate) fn of(entries: Vec<(String, V)>) -> Self {
-        Self { entries, places: HashMap::new() }
+        Self { entries, places: None }
     }
 
     pub(crate) fn set(&mut self, key: String, value: V) {
         match self.place_of(&key).and_then(|at| self.entries.get_mut(at)) {
             Some(entry) => entry.1 = value,
             None => {
-                if !self.places.is_empty() {
-                    self.places.insert(key.clone(), self.entries.len());
+                if let Some(places) = &mut self.places {
+                    places.insert(key.clone(), self.entries.len());
                 }
                 self.entries.push((key, value));
             }
@@ -44,11 +44,8 @@ impl<V> Distinct<V> {
         if self.entries.len() <= FEW {
             return self.entries.iter().position(|(known, _)| known == key);
         }
-        if self.places.is_empty() {
-            let keys = self.entries.iter().map(|(key, _)| key.clone());
-            self.places = keys.zip(0..).collect();
-        }
-        self.places.get(key).copied()
+        let all = || self.entries.iter().map(|(key, _)| key.clone()).zip(0..).collect();
+        self.places.get_or_insert_with(all).get(key).copied()
     }
 }
 

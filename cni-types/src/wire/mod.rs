@@ -38,20 +38,18 @@ pub const MAX_NESTING: usize = 127;
 ///
 /// The path costs time, so it is only worked out for a document that failed.
 pub(crate) fn decode<T: DeserializeOwned>(what: &str, json: &[u8]) -> Result<T, DecodeError> {
-    match serde_json::from_slice(json) {
-        Ok(value) => Ok(value),
-        Err(error) => {
-            let mut deserializer = serde_json::Deserializer::from_slice(json);
-            Err(match serde_path_to_error::deserialize::<_, T>(&mut deserializer) {
-                Err(error) => {
-                    let path = error.path().to_string();
-                    DecodeError::new(what, Some(path), error.inner())
-                }
-                // The value is good; what follows it is not.
-                Ok(_) => DecodeError::new(what, None, &error),
-            })
-        }
+    // As text, so that each string in it need not be checked to be some.
+    if let Ok(text) = std::str::from_utf8(json)
+        && let Ok(value) = serde_json::from_str(text)
+    {
+        return Ok(value);
     }
+    let mut deserializer = serde_json::Deserializer::from_slice(json);
+    let value = serde_path_to_error::deserialize(&mut deserializer)
+        .map_err(|error| DecodeError::new(what, Some(error.path().to_string()), error.inner()))?;
+    // The value is good; what follows it may not be.
+    deserializer.end().map_err(|error| DecodeError::new(what, None, &error))?;
+    Ok(value)
 }
 
 /// The text of a value as plugins print it: four spaces a level, no final newline.
