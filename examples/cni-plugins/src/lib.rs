@@ -23,6 +23,7 @@ pub const PLUGINS: &[Bundled] = &[
     of::<macvlan::Macvlan>(),
     of::<portmap::Portmap>(),
     of::<ptp::Ptp>(),
+    of::<sbr::Sbr>(),
     of::<static_ipam::Static>(),
     of::<tap::Tap>(),
     of::<tuning::Tuning>(),

@@ -260,6 +260,43 @@ fn what_cannot_be_written_is_told_with_its_path() {
     assert_eq!(left, [""; 0]);
 }
 
+/// The commands of the page for operators, on a directory of this test's.
+#[test]
+fn the_page_about_swapping_a_node_does_what_it_says() {
+    const PAGE: &str = include_str!("../../../docs/swapping-a-node.md");
+    let dir = tempfile::tempdir().unwrap();
+    let (opt, path) = (dir.path().join("opt"), dir.path().join("path"));
+    let bin = opt.join("cni/bin");
+    fs::create_dir_all(&bin).unwrap();
+    fs::create_dir(&path).unwrap();
+    symlink(PROGRAM, path.join("cni-plugins")).unwrap();
+    for name in ["bridge", "dhcp", "host-local", "loopback"] {
+        fs::write(bin.join(name), format!("Go's {name}")).unwrap();
+    }
+    let before = listing(&bin);
+    let blocks: Vec<_> =
+        PAGE.split("```sh\n").skip(1).map(|block| block.split("```").next().unwrap()).collect();
+    let [build, own_directory, over, back] = blocks[..] else { panic!("{blocks:?}") };
+    assert!(build.starts_with("cargo build --release -p cni-plugins"));
+    let shell = |script: &str| {
+        let script = script.replace("/opt/", &format!("{}/", opt.display()));
+        let mut shell = Command::new("sh");
+        shell.args(["-euc", &script]).env("PATH", format!("{}:/usr/bin:/bin", path.display()));
+        let output = shell.output().unwrap();
+        assert!(output.status.success(), "{script}{output:?}");
+    };
+    shell(own_directory);
+    assert_eq!(listing(&opt.join("cni-rs/bin")).len(), PLUGINS.len() + 1);
+    assert_eq!(listing(&bin), before);
+
+    shell(over);
+    let ours = listing(&bin);
+    assert_eq!(ours["bridge"], b"-> cni-plugins");
+    assert_eq!((&ours["dhcp"], ours.len()), (&before["dhcp"], PLUGINS.len() + 2));
+    shell(back);
+    assert_eq!(listing(&bin), before);
+}
+
 fn listing_names(directory: &Path) -> Vec<String> {
     fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
