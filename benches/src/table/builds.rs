@@ -36,7 +36,10 @@ impl Programs {
         let peers = target.join("peers");
         std::fs::create_dir_all(&peers).unwrap();
         let triple = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
-        run(Command::new("rustup").current_dir(workspace()).args(["target", "add", &triple]));
+        let rustlib = sysroot().join("lib/rustlib").join(&triple);
+        if !rustlib.is_dir() {
+            run(Command::new("rustup").current_dir(workspace()).args(["target", "add", &triple]));
+        }
         run(cargo().args(["--target", &triple]).args(selection(&STATIC)));
         run(cargo().args(selection(&DYNAMIC)));
         let empty = workspace().join("benches/peers/empty");
@@ -48,10 +51,7 @@ impl Programs {
         let c = empty.join("empty.c");
         run(Command::new("gcc").args(["-O2", "-s", "-static", "-o"]).arg(peers.join("c-static")).arg(&c));
         // Linked with the C library that our static programs have, which comes with the target.
-        let sysroot =
-            Command::new("rustc").current_dir(workspace()).args(["--print", "sysroot"]).output().unwrap();
-        let sysroot = PathBuf::from(String::from_utf8(sysroot.stdout).unwrap().trim());
-        let musl = sysroot.join(format!("lib/rustlib/{triple}/lib/self-contained"));
+        let musl = rustlib.join("lib/self-contained");
         let objects = ["crt1.o", "crti.o", "libc.a", "crtn.o"].map(|name| musl.join(name));
         run(Command::new("gcc")
             .args(["-O2", "-s", "-static", "-nostdlib", "-o"])
@@ -110,6 +110,11 @@ fn cargo() -> Command {
 fn selection(binaries: &[&'static str]) -> Vec<&'static str> {
     let packages = PACKAGES.iter().flat_map(|name| ["--package", *name]);
     packages.chain(binaries.iter().flat_map(|name| ["--bin", *name])).collect()
+}
+
+fn sysroot() -> PathBuf {
+    let told = Command::new("rustc").current_dir(workspace()).args(["--print", "sysroot"]).output().unwrap();
+    PathBuf::from(String::from_utf8(told.stdout).unwrap().trim())
 }
 
 fn run(command: &mut Command) {

@@ -51,25 +51,29 @@ impl Program {
     /// Runs it to its end; it must succeed. Gives what it printed on stdout, which must fit into a pipe.
     pub(super) fn run(&self) -> (Sample, String) {
         let (mut stdout, writer) = io::pipe().unwrap();
+        let sample = self.run_printing_to(writer.into());
+        let mut printed = String::new();
+        stdout.read_to_string(&mut printed).unwrap();
+        (sample, printed)
+    }
+
+    /// As [`Program::run`], whatever it prints, which is lost.
+    pub(super) fn run_unheard(&self) -> Sample {
+        self.run_printing_to(Stdio::null())
+    }
+
+    fn run_printing_to(&self, stdout: Stdio) -> Sample {
         let mut command = Command::new(&self.path);
         command.args(&self.args).env_clear().envs(self.env.iter().cloned());
-        command.stdin(self.input()).stdout(writer).stderr(Stdio::null());
+        command.stdin(self.input()).stdout(stdout).stderr(Stdio::null());
         let start = Instant::now();
         let mut child = command.spawn().unwrap_or_else(|error| panic!("{}: {error}", self.path.display()));
         let ended = child.wait4().unwrap();
         let wall = start.elapsed();
-        drop(command);
-        let mut printed = String::new();
-        stdout.read_to_string(&mut printed).unwrap();
-        assert!(ended.status.success(), "{} {:?} {:?}: {printed}", self.path.display(), self.args, self.env);
+        assert!(ended.status.success(), "{} {:?} {:?}", self.path.display(), self.args, self.env);
         let micros = |time: std::time::Duration| time.as_secs_f64() * 1e6;
         let usage = ended.rusage;
-        let sample = Sample {
-            wall: micros(wall),
-            cpu: micros(usage.utime + usage.stime),
-            system: micros(usage.stime),
-        };
-        (sample, printed)
+        Sample { wall: micros(wall), cpu: micros(usage.utime + usage.stime), system: micros(usage.stime) }
     }
 
     /// As a runtime gives it where it fits.

@@ -1,7 +1,6 @@
 //! A runtime that removes thousands of stale attachments.
 
 use std::path::Path;
-use std::time::Instant;
 
 use serde_json::{Value, json};
 
@@ -35,11 +34,11 @@ pub(crate) fn run(bench: &Bench, report: &mut Report) {
 
     let timed = |program: &Program, cache: &str, stale: usize| {
         fill(&root.path().join(cache).join("results"), &template, stale);
-        let start = Instant::now();
-        let (sample, _) = program.run();
+        // `cnitool` tells each attachment that is gone, which is more than a pipe takes.
+        let sample = program.run_unheard();
         let left = std::fs::read_dir(root.path().join(cache).join("results")).unwrap().count();
         assert_eq!(left, 0, "GC leaves nothing behind");
-        (start.elapsed().as_secs_f64() * 1e6, sample.cpu)
+        (sample.wall, sample.cpu)
     };
     let few = 10_000 / 10 / bench.haste;
     let (mut our_times, mut go_times) = (Vec::new(), Vec::new());
