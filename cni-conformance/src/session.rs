@@ -4,8 +4,10 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
-use cni_invoke::{Environment, Invocation, Until};
+use cni_invoke::{Environment, Invocation, RunError, Until};
 use cni_types::{CniVersion, Command, VersionedResult, env};
 use serde_json::{Map, Value};
 
@@ -33,6 +35,8 @@ pub(crate) struct Session<'a> {
     log: RefCell<Vec<Arc<Exchange>>>,
     verdicts: RefCell<BTreeMap<&'static str, Verdict>>,
     containers: Cell<usize>,
+    /// How many calls had to be stopped.
+    stopped: AtomicU32,
     /// Whether what DEL leaves behind makes the next ADD fail.
     is_littered: Cell<bool>,
 }
@@ -78,6 +82,7 @@ impl<'a> Session<'a> {
             kernel,
             netns: [first, second],
             log: RefCell::default(),
+            stopped: AtomicU32::new(0),
             verdicts: RefCell::default(),
             containers: Cell::new(0),
             is_littered: Cell::new(false),
@@ -224,6 +229,7 @@ impl<'a> Session<'a> {
         }
         Prepared {
             setup: self.setup,
+            stopped: &self.stopped,
             command: request.command.clone(),
             variables,
             environment,
@@ -396,6 +402,7 @@ impl<'a> Session<'a> {
 /// A call that can be made on any thread.
 struct Prepared<'s> {
     setup: &'s Conformance<'s>,
+    stopped: &'s AtomicU32,
     command: String,
     variables: Vec<(&'static str, std::ffi::OsString)>,
     environment: Environment,
@@ -404,16 +411,27 @@ struct Prepared<'s> {
 
 impl Prepared<'_> {
     fn make(&self) -> Exchange {
-        let until = Until::timeout(self.setup.timeout);
+        let stopped = self.stopped.load(Ordering::Relaxed);
+        let until = Until::timeout(patience(self.setup.timeout, stopped));
         // What the plugin is asked for stands in its environment; this is for scripts, which know the real ones alone.
         let command = self.command.parse().unwrap_or(Command::Version);
         let invocation = Invocation::new(&self.setup.plugin, &self.setup.program, command, &self.environment)
             .with_stdin(&self.stdin)
             .with_until(&until);
         let outcome = self.setup.exec.run(&invocation);
+        if let Err(RunError::Interrupted { .. }) = &outcome {
+            self.stopped.fetch_add(1, Ordering::Relaxed);
+        }
         let variables = self.variables.iter().map(|(name, value)| ((*name).into(), value.clone())).collect();
         Exchange::new(&self.command, variables, &self.stdin, outcome)
     }
+}
+
+/// How long a call may take when so many had to be stopped: of a plugin that hangs there should be a report, too.
+fn patience(timeout: Duration, stopped: u32) -> Duration {
+    let shortest = Duration::from_secs(1).min(timeout);
+    let share = 4_u32.saturating_pow(stopped);
+    (timeout / share).max(shortest)
 }
 
 /// The interface that a chained plugin finds; for others, a name that is free.
@@ -429,4 +447,18 @@ fn default_ifname(setup: &Conformance<'_>, taken: &Links) -> String {
         return name.to_owned();
     }
     (0..).map(|number| format!("eth{number}")).find(|name| !taken.contains_key(name)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plugin_that_hangs_is_waited_for_less_and_less() {
+        let minute = Duration::from_secs(60);
+        let waits: Vec<_> = (0..5).map(|stopped| patience(minute, stopped).as_millis()).collect();
+        assert_eq!(waits, [60_000, 15_000, 3_750, 1_000, 1_000]);
+        assert_eq!(patience(minute, u32::MAX), Duration::from_secs(1));
+        assert_eq!(patience(Duration::from_millis(1), 9), Duration::from_millis(1));
+    }
 }

@@ -194,7 +194,8 @@ impl<'a> Conformance<'a> {
         self
     }
 
-    /// Sets how long a call may take before the plugin is stopped.
+    /// Sets how long a call may take before the plugin is stopped. Once it had to be, further calls may take less, down to
+    /// a second, so that there is a report of a plugin that always hangs.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
