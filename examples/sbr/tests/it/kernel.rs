@@ -74,9 +74,10 @@ fn answers_leave_by_the_interface_that_the_question_came_by() {
     let added = call(Invocation::add("c1", container.path(), "net1"));
     added.assert_success();
     for (from, to) in all {
-        assert!(scene.answers(from, to), "{to}");
+        assert!((0..5).any(|_| scene.answers(from, to)), "{to}");
     }
-    assert!(plugin_attach::testing::pings(first, "10.1.0.5"), "the default route is as it was");
+    let pings = || plugin_attach::testing::pings(first, "10.1.0.5");
+    assert!((0..5).any(|_| pings()), "the default route is as it was");
     call(Invocation::check("c1", container.path(), "net1").prev_result(added.json())).assert_success();
     for _ in 0..2 {
         call(Invocation::del("c1", "net1").netns(container.path())).assert_success();
