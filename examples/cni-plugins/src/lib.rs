@@ -17,6 +17,7 @@ pub const PLUGINS: &[Bundled] = &[
     of::<bridge::Bridge>(),
     of::<dummy::Dummy>(),
     of::<firewall::Firewall>(),
+    of::<host_device::HostDevice>(),
     of::<host_local::HostLocal>(),
     of::<ipvlan::Ipvlan>(),
     of::<loopback::Loopback>(),
