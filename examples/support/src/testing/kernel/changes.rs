@@ -200,6 +200,13 @@ impl State {
             return Ok(());
         }
         let bridge = self.link(netns, master)?;
+        if bridge.kind == Some(InfoKind::Vrf) {
+            self.link_mut(netns, index)?.master = Some(master);
+            // Linux takes the link down and up.
+            self.link_went_down(netns, index);
+            self.add_connected_routes(netns, index);
+            return Ok(());
+        }
         if !bridge.is_bridge() {
             return Err(RawErrno::OPNOTSUPP);
         }

@@ -1,0 +1,7 @@
+//! The `vrf` binary.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cni_skel::run(&vrf::Vrf::default())
+}
