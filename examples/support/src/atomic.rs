@@ -194,6 +194,32 @@ mod tests {
     }
 
     #[test]
+    fn a_link_in_a_files_place_is_replaced_and_never_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, victim) = (dir.path().join("state.json"), dir.path().join("victim"));
+        std::fs::write(&victim, "kept").unwrap();
+        std::fs::set_permissions(&victim, Permissions::from_mode(0o640)).unwrap();
+        let symbolic = || std::os::unix::fs::symlink(&victim, &path).unwrap();
+        let hard = || std::fs::hard_link(&victim, &path).unwrap();
+        let written: [fn(&Path) -> Result<()>; 2] =
+            [|path| write(path, "new", 0o600), |path| write_unsynced(path, "new", 0o600)];
+        for plant in [&symbolic as &dyn Fn(), &hard] {
+            for write in written {
+                plant();
+                write(&path).unwrap();
+                assert!(path.symlink_metadata().unwrap().is_file());
+                assert_eq!(std::fs::read_to_string(&path).unwrap(), "new");
+                assert!(remove(&path).unwrap());
+            }
+            plant();
+            assert!(!write_new(&path, "new", 0o600).unwrap(), "a link is a file of that name");
+            assert!(remove(&path).unwrap());
+            assert_eq!(std::fs::read_to_string(&victim).unwrap(), "kept");
+            assert_eq!(victim.metadata().unwrap().permissions().mode() & 0o7777, 0o640);
+        }
+    }
+
+    #[test]
     fn a_file_goes_once() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x");

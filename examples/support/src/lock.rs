@@ -7,6 +7,8 @@ use std::io;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
+
 use crate::error::{Error, Result};
 
 /// Mode of a lock file that has to be made; Go's, so that either may come first.
@@ -82,6 +84,7 @@ fn leads_to(path: &Path, file: &File) -> bool {
     id(file.metadata()).is_some_and(|locked| id(std::fs::metadata(path)) == Some(locked))
 }
 
+/// Not where a symbolic link leads: nothing is made at a place that someone else has chosen.
 fn open(path: &Path) -> Result<File> {
     File::options()
         .read(true)
@@ -89,6 +92,7 @@ fn open(path: &Path) -> Result<File> {
         .create(true)
         .truncate(false)
         .mode(MODE)
+        .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
         .open(path)
         .map_err(|source| Error::io(format!("failed to open lock file {path:?}"), source))
 }
@@ -113,6 +117,17 @@ mod tests {
         std::fs::write(&path, "kept").unwrap();
         drop(Lock::acquire(&path).unwrap());
         assert_eq!(std::fs::read(&path).unwrap(), b"kept");
+    }
+
+    #[test]
+    fn a_link_in_the_files_place_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, victim) = (dir.path().join("lock"), dir.path().join("victim"));
+        std::os::unix::fs::symlink(&victim, &path).unwrap();
+        let error = Lock::acquire(&path).unwrap_err();
+        assert_eq!(error.to_string(), format!("failed to open lock file {path:?}"));
+        assert!(Lock::try_acquire(&path).is_err());
+        assert!(!victim.exists());
     }
 
     #[test]

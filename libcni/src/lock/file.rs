@@ -48,11 +48,15 @@ impl LockFile {
     /// Opens the file, which is made if need be. Plugins do not inherit it: std opens files for this process alone.
     ///
     /// A symbolic link is not followed: holders write into the file, and in a folder that others can write to the link
-    /// could lead to any file of the host.
+    /// could lead to any file of the host. For the same reason the file must have no other name.
     pub(super) fn open(path: PathBuf) -> Result<Self, LockError> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
         match options.custom_flags(OFlags::NOFOLLOW.bits().cast_signed()).open(&path) {
+            Ok(file) if file.metadata().is_ok_and(|found| found.nlink() > 1) => {
+                let source = io::Error::other("the file has another name, it is a hard link");
+                Err(LockError::Unavailable { file: path, source })
+            }
             Ok(file) => Ok(Self { path, file, end: End::Stay }),
             // The kernel's words, "too many levels of symbolic links", are about links that are followed.
             Err(error) if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {

@@ -14,7 +14,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
@@ -83,7 +83,14 @@ impl Index {
         let number = self.last.map_or_else(first_number, |(_, number)| number.wrapping_add(1));
         // Before anything is written, since not every directory lets its times be set.
         let stamp = Stamp::renew(&self.dir, number)?.ok_or(io::ErrorKind::Unsupported)?;
-        let file = options().create(is_new).truncate(is_new).mode(0o600).open(&self.path)?;
+        let file = options().create(is_new).mode(0o600).open(&self.path)?;
+        if file.metadata()?.nlink() > 1 {
+            // A hard link: what would be written is somebody else's.
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        if is_new {
+            file.set_len(0)?;
+        }
         table.write_changes(&file)?;
         let header = Header { boot: self.boot, stamp, number, size: table.size() };
         file.write_all_at(&header.encode(), 0)?;
