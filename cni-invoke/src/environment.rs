@@ -4,6 +4,8 @@
 //! that reads the process's own environment.
 
 use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::os::unix::ffi::OsStrExt as _;
 
 /// Environment variables, each once.
 ///
@@ -15,7 +17,9 @@ use std::ffi::{OsStr, OsString};
 /// assert_eq!(environment.find("PATH").unwrap(), "/usr/bin");
 /// assert_eq!(environment.iter().count(), 2);
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+///
+/// In its debug form, only the variables of the protocol (`CNI_*`) have values: what else a process inherits may be secret.
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Environment {
     // A few dozen variables at most: a scan is quicker than hashing, and order is kept.
     variables: Vec<(OsString, OsString)>,
@@ -59,6 +63,20 @@ impl Environment {
     }
 }
 
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_map();
+        for (name, value) in &self.variables {
+            if name.as_bytes().starts_with(b"CNI_") {
+                shown.entry(name, value);
+            } else {
+                shown.entry(name, &format_args!("…"));
+            }
+        }
+        shown.finish()
+    }
+}
+
 impl<N: Into<OsString>, V: Into<OsString>> FromIterator<(N, V)> for Environment {
     /// Of a name that stands twice, the last value counts.
     fn from_iter<I: IntoIterator<Item = (N, V)>>(variables: I) -> Self {
@@ -73,5 +91,17 @@ impl<N: Into<OsString>, V: Into<OsString>> Extend<(N, V)> for Environment {
         for (name, value) in variables {
             self.set(name, value);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_be_secret_is_not_in_the_debug_form() {
+        let environment: Environment =
+            [("CNI_IFNAME", "eth0"), ("API_TOKEN", "hunter2")].into_iter().collect();
+        assert_eq!(format!("{environment:?}"), r#"{"CNI_IFNAME": "eth0", "API_TOKEN": …}"#);
     }
 }

@@ -2,6 +2,7 @@
 //! the plugins answer to VERSION, and by what they say of themselves.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use libcni::cni_types::config::{ListedPlugin, NetworkList, PluginConfig};
@@ -41,11 +42,29 @@ pub(crate) struct Validated {
 pub(super) fn run(args: &Validate, context: &Context<'_>) -> Result<(), Failure> {
     let offered = env::capability_args(args.cap_args.clone(), context.env)?;
     let (files, unused) = subjects(&args.subjects, context)?;
-    let files = files.into_iter().map(|file| validate(file, context, &offered)).collect();
-    let validations = Validations { files, unused, strict: args.strict };
+    let files: Vec<_> = files.into_iter().map(|file| validate(file, context, &offered)).collect();
+    let open_dirs = open_dirs(&files, context);
+    let validations = Validations { files, unused, open_dirs, strict: args.strict };
     let is_ok = validations.is_ok();
     context.console.show(&validations)?;
     if is_ok { Ok(()) } else { Err(Failure::Told) }
+}
+
+/// The directories of plugins, of the files and of the cache that others than the owner and the group can write to: whoever
+/// puts a file there decides what root does. They are used all the same, as Go's tools use them.
+fn open_dirs(files: &[Validated], context: &Context<'_>) -> Vec<PathBuf> {
+    let settings = &context.settings;
+    let of_files = files.iter().filter_map(|file| file.file.parent());
+    let of_files = of_files.filter(|dir| !dir.as_os_str().is_empty());
+    let dirs = settings.plugin_dirs.iter().map(PathBuf::as_path).chain(of_files);
+    let mut open: Vec<PathBuf> = Vec::new();
+    for dir in dirs.chain([settings.cache_dir.as_path(), &settings.cache_dir.join("results")]) {
+        let is_open = fs::metadata(dir).is_ok_and(|found| found.is_dir() && found.mode() & 0o002 != 0);
+        if is_open && !open.iter().any(|known| known == dir) {
+            open.push(dir.to_owned());
+        }
+    }
+    open
 }
 
 /// The files that are meant, each once, and those beside them that are not used.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use libcni::cni_invoke::DescribeError;
 use libcni::cni_types::{CniVersion, Command, InvalidName, PluginType};
@@ -25,6 +25,8 @@ pub(crate) struct Validations {
     pub(crate) files: Vec<Validated>,
     /// Files that are not used.
     pub(crate) unused: Vec<Skipped>,
+    /// Directories that everyone can write to.
+    pub(crate) open_dirs: Vec<PathBuf>,
     /// Whether a warning is as bad as an error.
     pub(crate) strict: bool,
 }
@@ -33,7 +35,7 @@ impl Validations {
     /// Whether everything could be run.
     pub(crate) fn is_ok(&self) -> bool {
         let is_ok = |file: &Validated| findings(file).is_empty() && !(self.strict && has_warnings(file));
-        self.files.iter().all(is_ok) && (self.unused.is_empty() || !self.strict)
+        self.files.iter().all(is_ok) && (!self.strict || self.unused.is_empty() && self.open_dirs.is_empty())
     }
 }
 
@@ -105,11 +107,19 @@ impl Report for Validations {
             }
             text.push_str(&one(file, style));
         }
-        if !self.unused.is_empty() {
+        if !self.unused.is_empty() || !self.open_dirs.is_empty() {
             text.push('\n');
         }
         for unused in &self.unused {
             let _ = writeln!(text, "{} {unused}", style.yellow("warning:"));
+        }
+        for dir in &self.open_dirs {
+            let _ = writeln!(
+                text,
+                "{} everyone can write to {}, and so decide what is run as root",
+                style.yellow("warning:"),
+                dir.display()
+            );
         }
         text
     }
@@ -120,11 +130,15 @@ impl Report for Validations {
             ok: bool,
             files: Vec<FileJson<'a>>,
             skipped: Vec<SkippedJson<'a>>,
+            /// Directories that everyone can write to.
+            #[serde(rename = "openDirectories", skip_serializing_if = "<[PathBuf]>::is_empty")]
+            open_directories: &'a [PathBuf],
         }
         pretty(&Json {
             ok: self.is_ok(),
             files: self.files.iter().map(FileJson::from).collect(),
             skipped: self.unused.iter().map(SkippedJson::from).collect(),
+            open_directories: &self.open_dirs,
         })
     }
 }

@@ -284,3 +284,31 @@ fn what_does_not_answer_version_is_not_asked_anything_else() {
     assert_eq!(host.cnitool(&["describe", "bridge"]).status, 1);
     assert_eq!(host.read("by-hand"), "");
 }
+
+#[test]
+fn what_others_can_write_is_warned_of() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let host = Host::new();
+    host.network("n1", &["bridge"]).plugin("bridge", &[]);
+    let validate = |more: &[&str]| host.cnitool(&[&["validate"], more].concat());
+    assert_eq!(validate(&["--strict"]).status, 0);
+    for dir in ["bin", "net.d"] {
+        let mode =
+            |mode| std::fs::set_permissions(host.path(dir), std::fs::Permissions::from_mode(mode)).unwrap();
+        // Sticky or not: a file can be added.
+        for open in [0o777, 0o1777] {
+            mode(open);
+            let outcome = validate(&[]);
+            assert_eq!(outcome.status, 0, "{outcome}");
+            let warning =
+                outcome.stdout.lines().find(|line| line.starts_with("warning: everyone can write to "));
+            assert!(warning.is_some_and(|line| line.contains(dir)), "{outcome}");
+            assert_eq!(validate(&["--strict"]).status, 1);
+            let told = validate(&["--json"]).json();
+            assert!(told["openDirectories"][0].as_str().unwrap().ends_with(dir), "{told}");
+        }
+        mode(0o755);
+    }
+    assert_eq!(validate(&["--json"]).json().get("openDirectories"), None);
+}
