@@ -9,6 +9,9 @@ use plugin_support::netns::NetNs;
 
 use crate::addresses::{kernel_route, network};
 
+/// The kernel's table of its own addresses.
+const LOCAL_TABLE: u32 = 255;
+
 /// What ADD said of the container's interface.
 #[derive(Clone, Debug)]
 pub struct Expected<'a> {
@@ -110,8 +113,10 @@ pub fn addresses(netlink: &Handle, link: &Link, expected: &[&IpConfig]) -> Resul
         // The kernel makes no route to a network of one IPv4 address.
         let alone = address.is_ipv4() && address.prefix() == 32;
         let subnet = IpNetwork::new(address.network(), address.prefix()).unwrap_or(address);
-        let is_there = |route: &netlink::Route| route.destination == subnet;
-        if !alone && !netlink.routes(&RouteFilter::family_of(address).dev(link))?.iter().any(is_there) {
+        // A later plugin of the chain may have moved it to a table for packets from the address.
+        let is_there = |route: &netlink::Route| route.destination == subnet && route.table != LOCAL_TABLE;
+        let every = RouteFilter::family_of(address).dev(link).every_table();
+        if !alone && !netlink.routes(&every)?.iter().any(is_there) {
             return Err(Error::message(format!(
                 "Failed to find route to {subnet} of interface {}",
                 link.name
