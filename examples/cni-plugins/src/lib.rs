@@ -29,6 +29,7 @@ pub const PLUGINS: &[Bundled] = &[
     of::<tap::Tap>(),
     of::<tuning::Tuning>(),
     of::<vlan::Vlan>(),
+    of::<vrf::Vrf>(),
 ];
 
 /// A plugin of this program.
