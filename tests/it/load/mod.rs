@@ -36,18 +36,18 @@ fn soak() {
     let Some(host) = host(&backend) else { return };
     let before = Snapshot::after_the_first(&host, THREADS);
     let (mut done, mut seconds, mut addresses) = (0, 0.0, 0);
-    let round = std::env::var("CNI_SOAK_ROUND").map_or(ROUND, |text| text.parse().unwrap());
     while done < wanted {
-        let report = cycles(&host, round.min(wanted - done));
+        let report = cycles(&host, ROUND.min(wanted - done));
         before.assert_unchanged(&host, THREADS);
         host.assert_clean();
         done += usize::try_from(report["cycles"].as_u64().unwrap()).unwrap();
         seconds += report["seconds"].as_f64().unwrap();
         addresses = addresses.max(report["addresses"].as_u64().unwrap());
-        eprintln!(
-            "{done} cycles by {backend} in {seconds:.0} s, nothing lost, up to {addresses} addresses a round"
-        );
+        eprintln!("so far: {done} in {seconds:.0} s");
     }
+    eprintln!(
+        "{done} cycles by {backend} in {seconds:.0} s, nothing lost, up to {addresses} addresses a round"
+    );
 }
 
 /// A node with what plugins keep state for, and a namespace for each thread; `None` where the test is skipped.

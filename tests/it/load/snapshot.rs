@@ -27,6 +27,8 @@ done
 
 /// How long the kernel may take to notice that a bridge has no port, which shows in its routes.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// How many looks in a row, half a second apart, must be as the one before.
+const EQUAL_LOOKS: usize = 3;
 
 pub(super) struct Snapshot(String);
 
@@ -37,15 +39,15 @@ impl Snapshot {
         host.assert_clean();
         let mut last = look(host, namespaces);
         let deadline = Instant::now() + PATIENCE;
-        // Until the kernel has come to rest.
-        loop {
+        // Until the kernel has come to rest: it tells of a link's carrier up to a second late.
+        let mut equal = 0;
+        while equal < EQUAL_LOOKS && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(500));
             let now = look(host, namespaces);
-            if now == last || Instant::now() > deadline {
-                return Self(now);
-            }
+            equal = if now == last { equal + 1 } else { 0 };
             last = now;
         }
+        Self(last)
     }
 
     pub(super) fn assert_unchanged(&self, host: &PrivateHost, namespaces: usize) {

@@ -1,8 +1,9 @@
 //! The public advisories about Go's plugins, tried on ours.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cni_tests::bins::Plugin::Ours;
+use cni_tests::netns::Netns;
 use cni_tests::private_host::PrivateHost;
 use serde_json::{Value, json};
 
@@ -92,16 +93,26 @@ fn ghsa_jv3w_x3r3_g6rm_a_published_port_takes_no_foreign_traffic() {
             let add = host.command(["/opt/cni/bin/cnitool", "add", "mynet", path.to_str().unwrap()]);
             add.env("CAP_ARGS", json!({"portMappings": ports}).to_string()).run();
         }
-        let dial = |address| ["busybox", "nc", "-w", "5", address, "8080"];
-        // The host's own address is the container's, from everywhere.
-        for call in [host.command(dial("203.0.113.1")), other.command(&dial("203.0.113.1"))] {
-            let ran = call.attempt();
-            assert_eq!(ran.stdout.trim(), "published", "{backend}: {ran}");
-        }
-        // Another machine's is not: neither from the host nor from a container, which the host forwards.
-        for call in [host.command(dial("203.0.113.2")), other.command(&dial("203.0.113.2"))] {
-            let ran = call.attempt();
-            assert_eq!(ran.stdout.trim(), "neighbour", "{backend}: {ran}");
+        // Again while nobody answers: who is to answer may not listen yet.
+        let dial = |from: Option<&Netns>, address| {
+            let words = ["busybox", "nc", "-w", "5", address, "8080"];
+            let deadline = Instant::now() + Duration::from_secs(20);
+            loop {
+                let call = from.map_or_else(|| host.command(words), |netns| netns.command(&words));
+                let ran = call.attempt();
+                if !ran.stdout.is_empty() || Instant::now() > deadline {
+                    return ran;
+                }
+                std::thread::sleep(Duration::from_millis(200));
+            }
+        };
+        // The host's own address is the container's, another machine's is not: neither from the host nor from a container,
+        // which the host forwards.
+        for (address, name) in [("203.0.113.1", "published"), ("203.0.113.2", "neighbour")] {
+            for from in [None, Some(&other)] {
+                let ran = dial(from, address);
+                assert_eq!(ran.stdout.trim(), name, "{backend}: {ran}");
+            }
         }
     }
 }
