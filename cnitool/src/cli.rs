@@ -228,7 +228,7 @@ pub(crate) struct New {
     /// What the plugin does
     #[arg(long, value_name = "KIND", default_value = "interface")]
     pub(crate) kind: Kind,
-    /// The directory to make [default: NAME]
+    /// The directory to make, in one that is there [default: NAME]
     #[arg(long, value_name = "DIR")]
     pub(crate) path: Option<PathBuf>,
     /// A checkout of this SDK to build with, in place of the published crate

@@ -20,7 +20,7 @@ impl Plugin for Hello {
     }
 }
 
-#[allow(dead_code)]
+#[allow(dead_code, reason = "what a plugin has as `main`")]
 fn run() -> std::process::ExitCode {
     cni_skel::run(&Hello)
 }
