@@ -18,6 +18,8 @@ pub struct Table {
     pub chains: Vec<Chain>,
     /// Its rules, in order within their chain.
     pub rules: Vec<Rule>,
+    /// Its sets.
+    pub sets: Vec<Set>,
 }
 
 /// A chain of a [`Table`].
@@ -29,6 +31,24 @@ pub struct Chain {
     pub hook: Option<String>,
     /// Its place among the hook's chains, if it is a base chain.
     pub priority: Option<i64>,
+}
+
+/// A set of a [`Table`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Set {
+    /// Its name.
+    pub name: String,
+    /// Its elements, if they were asked for.
+    pub elements: Vec<Element>,
+}
+
+/// An element of a [`Set`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Element {
+    /// What it stands for, as libnftables-json(5) describes it: a text, mostly.
+    pub value: Value,
+    /// Its comment.
+    pub comment: Option<String>,
 }
 
 /// A rule of a [`Table`].
@@ -79,22 +99,50 @@ impl<'a> Nft<'a> {
         Ok(())
     }
 
-    /// Reads a table, `None` if there is none. `family` is `ip`, `ip6`, `inet`, `bridge`, ...
+    /// Reads a table, `None` if there is none. `family` is `ip`, `ip6`, `inet`, `bridge`, ... Of sets, only the names are
+    /// read: there may be very many elements.
     ///
     /// # Errors
     ///
     /// If the program is missing, fails, or prints something else than expected.
     pub fn table(&self, family: &str, table: &str) -> Result<Option<Table>> {
-        // Without -t (terse) would mean the elements of sets, too: there may be very many.
-        let call = Call::new("nft", ["-j", "-t", "list", "table", family, table]);
-        let outcome = self.tools.run(&call)?;
+        self.read(&Call::new("nft", ["-j", "-t", "list", "table", family, table]))
+    }
+
+    /// The same with the elements of sets.
+    ///
+    /// # Errors
+    ///
+    /// As [`table`](Self::table).
+    pub fn table_and_elements(&self, family: &str, table: &str) -> Result<Option<Table>> {
+        self.read(&Call::new("nft", ["-j", "list", "table", family, table]))
+    }
+
+    /// The base chains of a hook that drop what no rule of theirs accepts: `inet filter forward`.
+    ///
+    /// # Errors
+    ///
+    /// If the program is missing, fails, or prints something else than expected.
+    pub fn dropping(&self, hook: &str) -> Result<Vec<String>> {
+        let call = Call::new("nft", ["-j", "list", "chains"]);
+        let document = decoded(&call, &call.succeed(self.tools)?)?;
+        let chains = document.get("nftables").and_then(Value::as_array).into_iter().flatten();
+        let dropping = chains.filter_map(|object| {
+            let text = |key| object.get("chain")?.get(key)?.as_str();
+            let is_meant = text("hook") == Some(hook) && text("policy") == Some("drop");
+            is_meant.then(|| Some(format!("{} {} {}", text("family")?, text("table")?, text("name")?)))?
+        });
+        Ok(dropping.collect())
+    }
+
+    fn read(&self, call: &Call) -> Result<Option<Table>> {
+        let outcome = self.tools.run(call)?;
         if !outcome.success {
             let missing = outcome.stderr.contains("No such file or directory");
             return if missing { Ok(None) } else { Err(call.failure(&outcome)) };
         }
-        let decode = |reason| Error::Decode { attempt: format!("failed to run {call}"), reason };
-        let document = serde_json::from_str(&outcome.stdout).map_err(|error| decode(error.to_string()))?;
-        Table::from_json(&document).map(Some).map_err(|reason| decode(reason.to_owned()))
+        let table = Table::from_json(&decoded(call, &outcome.stdout)?);
+        table.map(Some).map_err(|reason| undecoded(call, reason.to_owned()))
     }
 
     /// Whether the program works here and may be used.
@@ -112,6 +160,11 @@ impl Table {
     /// The rules with this comment.
     pub fn commented<'t>(&'t self, comment: &'t str) -> impl Iterator<Item = &'t Rule> {
         self.rules.iter().filter(move |rule| rule.comment.as_deref() == Some(comment))
+    }
+
+    /// The set with this name.
+    pub fn set(&self, name: &str) -> Option<&Set> {
+        self.sets.iter().find(|set| set.name == name)
     }
 
     /// Whether there is a chain with this name.
@@ -138,10 +191,33 @@ impl Table {
                     comment: text(rule, "comment"),
                     expr: rule.get("expr").cloned().unwrap_or_default(),
                 });
+            } else if let Some(set) = object.get("set") {
+                let elements = set.get("elem").and_then(Value::as_array).into_iter().flatten();
+                table.sets.push(Set {
+                    name: text(set, "name").ok_or("a set without name")?,
+                    elements: elements.map(Element::from_json).collect(),
+                });
             }
         }
         Ok(table)
     }
+}
+
+impl Element {
+    /// What has a comment is an object, the value in it; what has none is the value.
+    fn from_json(json: &Value) -> Self {
+        let Some(object) = json.get("elem") else { return Self { value: json.clone(), comment: None } };
+        let comment = object.get("comment").and_then(Value::as_str).map(str::to_owned);
+        Self { value: object.get("val").cloned().unwrap_or_default(), comment }
+    }
+}
+
+fn decoded(call: &Call, stdout: &str) -> Result<Value> {
+    serde_json::from_str(stdout).map_err(|error| undecoded(call, error.to_string()))
+}
+
+fn undecoded(call: &Call, reason: String) -> Error {
+    Error::Decode { attempt: format!("failed to run {call}"), reason }
 }
 
 /// A text, such as a comment, as a script has it.

@@ -52,6 +52,46 @@ fn a_table_is_read_with_handles_and_comments() {
 }
 
 #[test]
+fn sets_are_read_with_their_elements() {
+    let json = r#"{"nftables": [
+        {"set": {"family": "inet", "name": "empty", "table": "t", "type": "ipv4_addr", "handle": 1}},
+        {"set": {"family": "inet", "name": "pairs", "table": "t", "type": ["ifname", "ifname"], "handle": 2,
+                 "elem": [{"concat": ["br0", "br0"]}]}},
+        {"set": {"family": "inet", "name": "addresses", "table": "t", "type": "ipv4_addr", "handle": 3,
+                 "elem": ["10.2.0.2", {"elem": {"val": "10.2.0.3", "comment": "c1"}}]}}]}"#;
+    let tools = ScriptedTools::new().success("nft -j list table inet t", json);
+    let table = Nft::new(&tools).table_and_elements("inet", "t").unwrap().unwrap();
+    let element =
+        |value: Value, comment: Option<&str>| Element { value, comment: comment.map(str::to_owned) };
+    assert_eq!(table.set("empty").unwrap().elements, []);
+    assert_eq!(table.set("none"), None);
+    let pair = serde_json::json!({"concat": ["br0", "br0"]});
+    assert_eq!(table.set("pairs").unwrap().elements, [element(pair, None)]);
+    let addresses = [element("10.2.0.2".into(), None), element("10.2.0.3".into(), Some("c1"))];
+    assert_eq!(table.set("addresses").unwrap().elements, addresses);
+}
+
+#[test]
+fn chains_that_drop_are_told() {
+    let chain = |family: &str, name: &str, hook: &str, policy: &str| {
+        serde_json::json!({"chain": {
+            "family": family, "table": "filter", "name": name, "handle": 1, "type": "filter", "hook": hook, "prio": 0,
+            "policy": policy,
+        }})
+    };
+    let document = serde_json::json!({"nftables": [
+        {"metainfo": {"version": "1.0.6"}},
+        chain("ip", "FORWARD", "forward", "drop"), chain("ip6", "FORWARD", "forward", "accept"),
+        chain("inet", "in", "input", "drop"), {"chain": {"family": "ip", "table": "filter", "name": "x", "handle": 2}},
+    ]});
+    let tools = ScriptedTools::new()
+        .success("nft -j list chains", &document.to_string())
+        .failure("nft -j list chains", "no\n");
+    assert_eq!(Nft::new(&tools).dropping("forward").unwrap(), ["ip filter FORWARD"]);
+    Nft::new(&tools).dropping("forward").unwrap_err();
+}
+
+#[test]
 fn a_missing_table_is_none_and_anything_else_an_error() {
     let tools = ScriptedTools::new()
         .failure(LIST, "Error: No such file or directory\nlist table ip cni_hostport\n")
