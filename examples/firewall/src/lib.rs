@@ -14,7 +14,7 @@
 //! | module | decides |
 //! | --- | --- |
 //! | `config` | what the configuration means |
-//! | `rules` | what that is in iptables: Go's rules, so that either plugin undoes the other's work |
+//! | `iptables` | what that is in iptables: Go's rules, so that either plugin undoes the other's work |
 //! | `firewalld` | how the service is asked |
 //! | `store` | what is remembered for DEL and GC |
 //!
@@ -37,7 +37,7 @@
 
 mod config;
 mod firewalld;
-mod rules;
+mod iptables;
 mod store;
 
 use std::fmt;
@@ -53,7 +53,7 @@ use plugin_support::atomic;
 use plugin_support::firewall::{SystemTools, Tools};
 use plugin_support::kernel::Kernel;
 
-use self::rules::{FAMILIES, Removal, Wanted};
+use self::iptables::{FAMILIES, Removal, Wanted};
 use self::store::{Record, Store};
 
 pub use self::config::{Backend, Config, IngressPolicy, Settings};
@@ -127,7 +127,7 @@ impl Plugin for Firewall {
         if backend == Backend::Firewalld {
             firewalld::check(&*self.tools, &settings.zone, &addresses)?;
         }
-        rules::check(&*self.tools, &wanted(&settings, backend, bridge, addresses))
+        iptables::check(&*self.tools, &wanted(&settings, backend, bridge, addresses))
     }
 
     fn status(&self, req: &StatusRequest<Self>) -> Result<()> {
@@ -139,7 +139,7 @@ impl Plugin for Firewall {
             }
             let backend = if runs { Backend::Firewalld } else { Backend::Iptables };
             if backend == Backend::Iptables || settings.ingress_policy != IngressPolicy::Open {
-                rules::works(&*self.tools)?;
+                iptables::works(&*self.tools)?;
             }
             Ok(atomic::check_writable(req.config().data_dir())?)
         };
@@ -204,7 +204,7 @@ impl Firewall {
             firewalld::add(&*self.tools, &record.zone, &record.addresses)?;
         }
         let (bridge, addresses) = (record.bridge.clone(), record.addresses.clone());
-        rules::add(&*self.tools, &wanted(settings, record.backend, bridge, addresses))
+        iptables::add(&*self.tools, &wanted(settings, record.backend, bridge, addresses))
             .context("unable to set up iptables rules")
     }
 
@@ -229,7 +229,7 @@ impl Firewall {
             let is_concerned = removal.addresses.iter().any(|ip| ip.is_ipv4() == (family == FAMILIES[0]))
                 || !removal.bridges.is_empty();
             if is_concerned {
-                errors.extend(rules::remove(&*self.tools, family, &removal).err());
+                errors.extend(iptables::remove(&*self.tools, family, &removal).err());
             }
         }
         // A program that is not there cannot remove anything, nor can it ever: that must not keep a container.
