@@ -33,6 +33,8 @@ pub enum Backend {
     Firewalld,
     /// Rules of `iptables` and `ip6tables`.
     Iptables,
+    /// Rules of `nft`.
+    Nftables,
 }
 
 /// From where containers can be reached.
@@ -49,7 +51,7 @@ pub enum IngressPolicy {
 /// A configuration that makes sense.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The backend that is asked for; `None` for firewalld if it runs, else iptables.
+    /// The backend that is asked for; `None` for firewalld if it runs, else iptables if it is installed, else nftables.
     pub backend: Option<Backend>,
     /// The chain of an administrator, which comes before all rules of the plugin.
     pub admin_chain: String,
@@ -75,9 +77,10 @@ impl Config {
         match self.backend.as_deref() {
             None | Some("") => Ok(None),
             Some("iptables") => Ok(Some(Backend::Iptables)),
+            Some("nftables") => Ok(Some(Backend::Nftables)),
             Some("firewalld") => Ok(Some(Backend::Firewalld)),
             Some(other) => {
-                let expected = r#"expected "iptables" or "firewalld""#;
+                let expected = r#"expected "iptables", "nftables" or "firewalld""#;
                 Err(invalid(format!("unknown firewall backend {other:?} in key backend, {expected}")))
             }
         }
@@ -143,6 +146,7 @@ impl fmt::Display for Backend {
         f.write_str(match self {
             Self::Firewalld => "firewalld",
             Self::Iptables => "iptables",
+            Self::Nftables => "nftables",
         })
     }
 }

@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use cni_skel::{Error, Result, ResultExt};
 use plugin_support::firewall::{Call, Outcome, Tools};
 
-use crate::iptables::host_network;
+use crate::rules::host_network;
 
 const SERVICE: &str = "org.fedoraproject.FirewallD1";
 

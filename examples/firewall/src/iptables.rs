@@ -19,9 +19,10 @@ use plugin_support::firewall::iptables::{Change, Iptables, Table, value_of};
 use plugin_support::firewall::{Family, Tools, transact};
 
 use crate::config::IngressPolicy;
+use crate::rules::{Removal, Wanted, host_network};
 
 /// Both families.
-pub(crate) const FAMILIES: [Family; 2] = [Family::V4, Family::V6];
+const FAMILIES: [Family; 2] = [Family::V4, Family::V6];
 
 const FILTER: &str = "filter";
 const FORWARD: &str = "FORWARD";
@@ -31,51 +32,30 @@ const STAGE_2: &str = "CNI-ISOLATION-STAGE-2";
 
 type Rule = Vec<String>;
 
-/// What there is to be for a container, of both families.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Wanted {
-    /// The administrator's chain, if these rules are to let traffic through.
-    pub(crate) admin_chain: Option<String>,
-    /// Whose traffic.
-    pub(crate) addresses: Vec<IpAddr>,
-    /// The bridge whose containers are kept apart, and from whom.
-    pub(crate) isolation: Option<(String, IngressPolicy)>,
-}
-
-/// What is no longer to be.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Removal {
-    /// Addresses that nobody has any more.
-    pub(crate) addresses: Vec<IpAddr>,
-    /// Bridges that are no more.
-    pub(crate) bridges: Vec<String>,
-}
-
-impl Wanted {
-    /// The families that this is about.
-    pub(crate) fn families(&self) -> impl Iterator<Item = Family> {
-        FAMILIES.into_iter().filter(|family| of(*family, &self.addresses).next().is_some())
-    }
-}
-
 /// Makes what is missing, all or nothing in each family.
 ///
 /// # Errors
 ///
 /// When a program is missing or refuses; then one family may be there.
 pub(crate) fn add(tools: &dyn Tools, wanted: &Wanted) -> Result<()> {
-    wanted.families().try_for_each(|family| {
+    families(&wanted.addresses).try_for_each(|family| {
         let iptables = Iptables::new(tools, family);
         change_from(&iptables, iptables.table(FILTER)?, |table| addition(table, family, wanted))
     })
 }
 
-/// Removes what there is of it, in one family.
-///
-/// # Errors
-///
-/// When the program is missing or refuses.
-pub(crate) fn remove(tools: &dyn Tools, family: Family, removal: &Removal) -> Result<()> {
+/// Removes what there is of it. What fails in one family does not stop the other.
+pub(crate) fn remove(tools: &dyn Tools, removal: &Removal) -> Vec<Error> {
+    let is_concerned =
+        |family: &Family| of(*family, &removal.addresses).next().is_some() || !removal.bridges.is_empty();
+    FAMILIES
+        .into_iter()
+        .filter(is_concerned)
+        .filter_map(|family| remove_in(tools, family, removal).err())
+        .collect()
+}
+
+fn remove_in(tools: &dyn Tools, family: Family, removal: &Removal) -> Result<()> {
     let iptables = Iptables::new(tools, family);
     match iptables.table(FILTER) {
         // Somebody has put rules of nftables into the table since: nothing can be set up in it, but what was can go.
@@ -93,8 +73,7 @@ pub(crate) fn remove(tools: &dyn Tools, family: Family, removal: &Removal) -> Re
 ///
 /// When something is not, or a program is missing or fails.
 pub(crate) fn check(tools: &dyn Tools, wanted: &Wanted) -> Result<()> {
-    wanted
-        .families()
+    families(&wanted.addresses)
         .try_for_each(|family| missing(&Iptables::new(tools, family).table(FILTER)?, family, wanted))
 }
 
@@ -105,11 +84,6 @@ pub(crate) fn check(tools: &dyn Tools, wanted: &Wanted) -> Result<()> {
 /// Why not.
 pub(crate) fn works(tools: &dyn Tools) -> plugin_support::Result<()> {
     Iptables::new(tools, Family::V4).table(FILTER).map(drop)
-}
-
-/// The network of one address, as both backends have it.
-pub(crate) fn host_network(address: IpAddr) -> String {
-    format!("{address}/{}", if address.is_ipv4() { 32 } else { 128 })
 }
 
 /// Decides by a table what to change in it, anew if somebody else has changed it in between.
@@ -231,6 +205,11 @@ fn isolating_too_late(table: &Table, jump_is_new: bool) -> impl Iterator<Item = 
     let jump = if jump_is_new { Some(0) } else { rules.iter().position(|rule| *rule == to_forward()) };
     let after = rules.get(jump.unwrap_or(rules.len())..).unwrap_or_default();
     after.iter().rev().filter(|rule| value_of(rule, "-j") == Some(STAGE_1))
+}
+
+/// The families of these addresses.
+fn families(addresses: &[IpAddr]) -> impl Iterator<Item = Family> {
+    FAMILIES.into_iter().filter(|family| of(*family, addresses).next().is_some())
 }
 
 /// The addresses of a family.

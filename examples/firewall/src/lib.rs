@@ -5,8 +5,8 @@
 //!
 //! | key | type | default |
 //! | --- | --- | --- |
-//! | `backend` | `iptables` or `firewalld` | firewalld if its name has an owner on the system bus, else iptables |
-//! | `iptablesAdminChainName` | text | `CNI-ADMIN`: an administrator's chain, before the plugin's own rules |
+//! | `backend` | `iptables`, `nftables` or `firewalld` | firewalld if its name has an owner on the system bus, else iptables; nftables if that is not installed and `nft` works |
+//! | `iptablesAdminChainName` | text | `CNI-ADMIN`: an administrator's chain, before the plugin's own rules, by iptables or nftables |
 //! | `firewalldZone` | text | `trusted` |
 //! | `ingressPolicy` | `open`, `same-bridge` or `isolated` | `open` |
 //! | `dataDir` | path | `/run/cni/firewall`: records of what ADD did |
@@ -14,7 +14,9 @@
 //! | module | decides |
 //! | --- | --- |
 //! | `config` | what the configuration means |
+//! | `rules` | what there is to be, and what is to go |
 //! | `iptables` | what that is in iptables: Go's rules, so that either plugin undoes the other's work |
+//! | `nft` | what that is in nftables |
 //! | `firewalld` | how the service is asked |
 //! | `store` | what is remembered for DEL and GC |
 //!
@@ -33,11 +35,29 @@
 //! | Isolation rules stay for ever. | For as long as there is the bridge. |
 //! | Both programs are needed, whatever the addresses. | That of the family. |
 //! | GC does nothing, STATUS is always good. | Both work. Containers that Go's plugin has set up have no record: GC leaves them. |
-//! | 10 to 25 programs for an ADD. | Two a family: to read, and to change; one to ask for firewalld. |
+//! | 10 to 25 programs for an ADD. | Two a family, or two in all by nftables: to read, and to change. Two to choose, if `backend` is not set. |
+//! | No nftables backend. | One, with a table of its own. |
+//!
+//! # nftables
+//!
+//! The rules are in the table `inet cni_plugins_firewall`. What they drop is dropped: `ingressPolicy` means the same as by
+//! iptables. What they accept, another table may drop all the same, by a rule or by the policy of a chain such as the
+//! `FORWARD` of a host with Docker; only that table's own rules can lift that. The first ADD warns of such policies. So
+//! this backend lets containers through
+//!
+//! - where nobody else drops what is forwarded, which takes no rules at all;
+//! - where the chain `forward` of this table has the policy `drop`. It is made with `accept`, and the plugin never changes
+//!   it: to forward nothing but containers' traffic, add the table and the chain with that policy when the host starts.
+//!
+//! An administrator's rules go into the chain `CNI-ADMIN` of the table, before or after the first ADD; that chain is never
+//! flushed or deleted. Whoever reloads the whole ruleset by `flush ruleset` removes the rules of all containers: CHECK
+//! tells, and an ADD brings back its own container's.
 
 mod config;
 mod firewalld;
 mod iptables;
+mod nft;
+mod rules;
 mod store;
 
 use std::fmt;
@@ -48,12 +68,13 @@ use cni_skel::{
     AddRequest, AddResult, CheckRequest, CniPlugin, Context, DelRequest, Error, ErrorCode, GcRequest, Plugin,
     Result, ResultExt, StatusRequest,
 };
+use plugin_attach::owner::network_key;
 use plugin_attach::{Owner, warn};
 use plugin_support::atomic;
-use plugin_support::firewall::{SystemTools, Tools};
+use plugin_support::firewall::{SystemTools, Tools, probe};
 use plugin_support::kernel::Kernel;
 
-use self::iptables::{FAMILIES, Removal, Wanted};
+use self::rules::{Removal, Wanted};
 use self::store::{Record, Store};
 
 pub use self::config::{Backend, Config, IngressPolicy, Settings};
@@ -103,16 +124,24 @@ impl Plugin for Firewall {
         let _lock = store.lock_if_any()?;
         let (mut own, others) = split(store.all()?, |record| record.is_of(&owner));
         let told = req.prev_result().map(addresses_of).unwrap_or_default();
+        let mut may_be_in_nft = own.iter().any(|record| record.backend == Backend::Nftables);
         match own.first_mut() {
             Some(record) => {
                 let unknown: Vec<_> = told.into_iter().filter(|ip| !record.addresses.contains(ip)).collect();
                 record.addresses.extend(unknown);
             }
-            None if told.is_empty() => {}
             // Rules that another plugin made, or an ADD whose record is lost.
-            None => own.extend(self.guessed(&owner, req.config(), &told)),
+            None => {
+                may_be_in_nft = match req.config().backend() {
+                    Ok(Some(backend)) => backend == Backend::Nftables,
+                    _ => !told.is_empty(),
+                };
+                own.extend(self.guessed(&owner, req.config(), &told));
+            }
         }
-        self.take_down(&own, &others)?;
+        let key = owner.key();
+        let is_own = |found: &str| found == key;
+        self.take_down(&own, &others, may_be_in_nft.then_some(&is_own))?;
         store.remove(&owner.container_id, &owner.ifname)
     }
 
@@ -127,19 +156,25 @@ impl Plugin for Firewall {
         if backend == Backend::Firewalld {
             firewalld::check(&*self.tools, &settings.zone, &addresses)?;
         }
-        iptables::check(&*self.tools, &wanted(&settings, backend, bridge, addresses))
+        let wanted = wanted(&settings, backend, bridge, addresses);
+        if backend == Backend::Nftables {
+            nft::check(&*self.tools, &owner, &wanted)
+        } else {
+            iptables::check(&*self.tools, &wanted)
+        }
     }
 
     fn status(&self, req: &StatusRequest<Self>) -> Result<()> {
         let settings = Settings::new(req.config())?;
         let can_work = || -> Result<()> {
-            let runs = settings.backend != Some(Backend::Iptables) && firewalld::is_running(&*self.tools);
-            if settings.backend == Some(Backend::Firewalld) && !runs {
+            let backend = settings.backend.unwrap_or_else(|| self.choose());
+            if settings.backend == Some(Backend::Firewalld) && !firewalld::is_running(&*self.tools) {
                 return Err(Error::message("firewalld is not on the system bus"));
             }
-            let backend = if runs { Backend::Firewalld } else { Backend::Iptables };
-            if backend == Backend::Iptables || settings.ingress_policy != IngressPolicy::Open {
-                iptables::works(&*self.tools)?;
+            match backend {
+                Backend::Nftables => probe::Backend::Nftables.check(&*self.tools)?,
+                Backend::Firewalld if settings.ingress_policy == IngressPolicy::Open => {}
+                Backend::Firewalld | Backend::Iptables => iptables::works(&*self.tools)?,
             }
             Ok(atomic::check_writable(req.config().data_dir())?)
         };
@@ -155,7 +190,11 @@ impl Plugin for Firewall {
                 && !valid.iter().any(|valid| valid.is(&record.container_id, &record.ifname))
         };
         let (dead, others) = split(store.all()?, is_dead);
-        self.take_down(&dead, &others)?;
+        let of_network = network_key(req.network().as_str());
+        let valid: Vec<_> =
+            valid.iter().map(|valid| Owner::of(req.network().as_str(), valid).key()).collect();
+        let is_orphan = |key: &str| key.starts_with(&of_network) && !valid.iter().any(|valid| valid == key);
+        self.take_down(&dead, &others, Some(&is_orphan))?;
         dead.iter().try_for_each(|record| store.remove(&record.container_id, &record.ifname))
     }
 }
@@ -166,9 +205,19 @@ impl Firewall {
         Self { tools, kernel }
     }
 
-    /// The backend for when none is asked for.
+    /// The backend for when none is asked for. Rules of nftables let nothing through that those of iptables drop; so they
+    /// are for hosts that do not have iptables, not for those where it fails.
     fn choose(&self) -> Backend {
-        if firewalld::is_running(&*self.tools) { Backend::Firewalld } else { Backend::Iptables }
+        let tools = &*self.tools;
+        if firewalld::is_running(tools) {
+            return Backend::Firewalld;
+        }
+        let is_installed = !matches!(iptables::works(tools), Err(plugin_support::Error::ToolMissing { .. }));
+        if is_installed || probe::Backend::Nftables.check(tools).is_err() {
+            Backend::Iptables
+        } else {
+            Backend::Nftables
+        }
     }
 
     /// Lets traffic through, all or nothing.
@@ -176,7 +225,9 @@ impl Firewall {
         let _lock = store.lock()?;
         let (old, mut others) = split(store.all()?, |record| record.is_of(owner));
         // Who had an address of this network before has it no more, and must not take this container's rules along.
-        for other in others.iter_mut().filter(|other| other.network == record.network) {
+        let of_network =
+            |other: &&mut Record| other.network == record.network && other.backend == record.backend;
+        for other in others.iter_mut().filter(of_network) {
             let count = other.addresses.len();
             other.addresses.retain(|address| !record.addresses.contains(address));
             if other.addresses.len() < count {
@@ -185,12 +236,12 @@ impl Firewall {
         }
         // Set up once before, and otherwise: nobody else would take that down.
         if old.iter().any(|old| old != record) {
-            self.take_down(&old, &others)?;
+            self.take_down(&old, &others, None)?;
         }
         store.write(record)?;
-        let done = self.make(settings, record);
+        let done = self.make(owner, settings, record);
         if done.is_err() {
-            match self.take_down(std::slice::from_ref(record), &others) {
+            match self.take_down(std::slice::from_ref(record), &others, None) {
                 Ok(()) => store.remove(&record.container_id, &record.ifname)?,
                 // The record stays, for DEL.
                 Err(error) => warn(&format!("cannot undo a failed ADD: {}", error.to_object().msg)),
@@ -199,37 +250,60 @@ impl Firewall {
         done
     }
 
-    fn make(&self, settings: &Settings, record: &Record) -> Result<()> {
+    fn make(&self, owner: &Owner, settings: &Settings, record: &Record) -> Result<()> {
+        let (bridge, addresses) = (record.bridge.clone(), record.addresses.clone());
+        let wanted = wanted(settings, record.backend, bridge, addresses);
+        if record.backend == Backend::Nftables {
+            let is_new = nft::add(&*self.tools, owner, &wanted).context("unable to set up nftables rules")?;
+            if is_new && let Ok(chains) = nft::droppers(&*self.tools) {
+                for chain in chains {
+                    warn(&format!(
+                        "the policy of nftables chain {chain:?} is to drop what is forwarded, which no rule of this \
+                         plugin lifts: add rules for containers to its table, or use another backend"
+                    ));
+                }
+            }
+            return Ok(());
+        }
         if record.backend == Backend::Firewalld {
             firewalld::add(&*self.tools, &record.zone, &record.addresses)?;
         }
-        let (bridge, addresses) = (record.bridge.clone(), record.addresses.clone());
-        iptables::add(&*self.tools, &wanted(settings, record.backend, bridge, addresses))
-            .context("unable to set up iptables rules")
+        iptables::add(&*self.tools, &wanted).context("unable to set up iptables rules")
     }
 
-    /// Removes what records say, except for what other records say as well. What fails does not stop the rest.
-    fn take_down(&self, records: &[Record], others: &[Record]) -> Result<()> {
-        let mut removal = Removal { bridges: self.bridges_gone(records, others), ..Removal::default() };
+    /// Removes what records say, except for what other records say as well, and what nftables has of attachments whose key
+    /// is doomed. What fails does not stop the rest.
+    fn take_down(
+        &self,
+        records: &[Record],
+        others: &[Record],
+        is_doomed: Option<&dyn Fn(&str) -> bool>,
+    ) -> Result<()> {
         let mut errors = Vec::new();
-        for record in records {
-            let is_free = |ip: &IpAddr| !others.iter().any(|other| other.addresses.contains(ip));
-            let addresses: Vec<_> = record.addresses.iter().copied().filter(is_free).collect();
-            match record.backend {
-                Backend::Iptables => removal.addresses.extend(addresses),
-                Backend::Firewalld => {
-                    errors.extend(firewalld::remove(&*self.tools, &record.zone, &addresses).err());
-                }
-            }
+        for record in records.iter().filter(|record| record.backend == Backend::Firewalld) {
+            let free = free_addresses(std::slice::from_ref(record), others, Backend::Firewalld);
+            errors.extend(firewalld::remove(&*self.tools, &record.zone, &free).err());
         }
-        // Of two records of an address, one may stand for Go's.
-        removal.addresses.sort();
-        removal.addresses.dedup();
-        for family in FAMILIES {
-            let is_concerned = removal.addresses.iter().any(|ip| ip.is_ipv4() == (family == FAMILIES[0]))
-                || !removal.bridges.is_empty();
-            if is_concerned {
-                errors.extend(iptables::remove(&*self.tools, family, &removal).err());
+        let by_iptables = Removal {
+            addresses: free_addresses(records, others, Backend::Iptables),
+            bridges: self.bridges_gone(records, others, |backend| backend != Backend::Nftables),
+        };
+        errors.extend(iptables::remove(&*self.tools, &by_iptables));
+        let by_nft = Removal {
+            addresses: free_addresses(records, others, Backend::Nftables),
+            bridges: self.bridges_gone(records, others, |backend| backend == Backend::Nftables),
+        };
+        if is_doomed.is_some() || !by_nft.is_empty() {
+            let kept: Vec<_> = addresses_in(others, Backend::Nftables).collect();
+            let is_doomed = |key: &str| is_doomed.is_some_and(|is_doomed| is_doomed(key));
+            match nft::remove(&*self.tools, &by_nft, is_doomed, &kept) {
+                // Nothing says that there are any.
+                Err(error) if by_nft.is_empty() => {
+                    if !is_missing(&error) {
+                        warn(&format!("cannot look for rules of nftables: {}", error.to_object().msg));
+                    }
+                }
+                removed => errors.extend(removed.err()),
             }
         }
         // A program that is not there cannot remove anything, nor can it ever: that must not keep a container.
@@ -241,21 +315,35 @@ impl Firewall {
     }
 
     /// Bridges of these records alone that are no more. Nobody can tell who else is on one that there is.
-    fn bridges_gone(&self, records: &[Record], others: &[Record]) -> Vec<String> {
-        let mut bridges: Vec<_> = records.iter().filter_map(|record| record.bridge.clone()).collect();
+    fn bridges_gone(
+        &self,
+        records: &[Record],
+        others: &[Record],
+        by: impl Fn(Backend) -> bool,
+    ) -> Vec<String> {
+        let of = |records: &[Record]| -> Vec<String> {
+            records
+                .iter()
+                .filter(|record| by(record.backend))
+                .filter_map(|record| record.bridge.clone())
+                .collect()
+        };
+        let (mut bridges, in_use) = (of(records), of(others));
         bridges.sort();
         bridges.dedup();
-        bridges.retain(|bridge| !others.iter().any(|other| other.bridge.as_ref() == Some(bridge)));
         let is_gone = |bridge: &String| {
             let link = self.kernel.current().and_then(|netns| netns.netlink()?.link(bridge));
             link.is_err_and(|error| error.is_not_found())
         };
-        bridges.retain(is_gone);
+        bridges.retain(|bridge| !in_use.contains(bridge) && is_gone(bridge));
         bridges
     }
 
     /// What there may be of a container that has no record.
     fn guessed(&self, owner: &Owner, config: &Config, addresses: &[IpAddr]) -> Vec<Record> {
+        if addresses.is_empty() {
+            return Vec::new();
+        }
         let backends = match config.backend() {
             Ok(Some(backend)) => vec![backend],
             // It may have begun or ceased to run since.
@@ -275,9 +363,9 @@ fn owner(context: &Context<Firewall>, container_id: &str, ifname: &str) -> Owner
     Owner::new(context.network().as_str(), container_id, ifname)
 }
 
-/// What iptables is to have.
+/// What iptables or nftables is to have.
 fn wanted(settings: &Settings, backend: Backend, bridge: Option<String>, addresses: Vec<IpAddr>) -> Wanted {
-    let lets_through = backend == Backend::Iptables;
+    let lets_through = backend != Backend::Firewalld;
     Wanted {
         admin_chain: lets_through.then(|| settings.admin_chain.clone()),
         addresses: if lets_through || bridge.is_some() { addresses } else { Vec::new() },
@@ -294,6 +382,20 @@ fn addresses_of(result: &AddResult) -> Vec<IpAddr> {
         }
     }
     addresses
+}
+
+/// The addresses that a backend has let through.
+fn addresses_in(records: &[Record], backend: Backend) -> impl Iterator<Item = IpAddr> {
+    records.iter().filter(move |record| record.backend == backend).flat_map(|record| record.addresses.clone())
+}
+
+/// Those that no other record has. Of two records of an address, one may stand for Go's.
+fn free_addresses(records: &[Record], others: &[Record], backend: Backend) -> Vec<IpAddr> {
+    let kept: Vec<_> = addresses_in(others, backend).collect();
+    let mut free: Vec<_> = addresses_in(records, backend).filter(|address| !kept.contains(address)).collect();
+    free.sort();
+    free.dedup();
+    free
 }
 
 fn split(records: Vec<Record>, is_first: impl Fn(&Record) -> bool) -> (Vec<Record>, Vec<Record>) {

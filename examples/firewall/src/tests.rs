@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::*;
 
 const SAVE: &str = "iptables-save --table filter";
+const NFT: &str = "nft -j list table inet cni_plugins_firewall";
 const SAVE6: &str = "ip6tables-save --table filter";
 const RESTORE: &str = "iptables-restore --noflush --wait=60";
 const RESTORE6: &str = "ip6tables-restore --noflush --wait=60";
@@ -186,7 +187,8 @@ fn del_needs_no_result_and_works_twice() {
     // Configurations may have changed for the worse.
     let bad =
         Invocation::del("c1", "eth0").config(host.config(json!({"backend": "x", "ingressPolicy": "x"})));
-    host.good(new().missing("busctl").success(SAVE, ""), bad.prev_result(prev_result(&["10.2.0.2/24"])));
+    let tools = new().missing("busctl").success(SAVE, "").missing("nft");
+    host.good(tools, bad.prev_result(prev_result(&["10.2.0.2/24"])));
 }
 
 #[test]
@@ -236,13 +238,14 @@ fn gc_removes_what_has_no_valid_attachment_in_one_go() {
         host.good(new().success(SAVE, &three), host.add(id, &[address]));
     }
     let other = host.config(json!({"name": "n2", "backend": "iptables"}));
-    host.good(new(), Invocation::gc([]).config(other));
+    host.good(new().missing("nft"), Invocation::gc([]).config(other));
     let gc = || Invocation::gc([("c2", "eth0"), ("c3", "eth1")]).config(host.config(json!({})));
-    let stdins = host.good(new().success(SAVE, &three).success(RESTORE, ""), gc());
+    let tools = new().success(SAVE, &three).success(RESTORE, "").failure(NFT, "Operation not supported\n");
+    let stdins = host.good(tools, gc());
     assert_eq!(stdins[1].matches("-D CNI-FORWARD").count(), 4, "{}", stdins[1]);
     assert!(!stdins[1].contains("10.2.0.3"));
     assert_eq!(host.records(), ["c2:eth0.json"]);
-    host.good(new(), gc());
+    host.good(new().missing("nft"), gc());
 }
 
 #[test]
@@ -250,11 +253,15 @@ fn status_says_when_add_cannot_succeed() {
     let host = Host::new();
     let status = |keys: Value| Invocation::status().config(host.config(keys));
     std::fs::create_dir(host.dir.path().join("d")).unwrap();
-    host.good(new().missing("busctl").success(SAVE, ""), status(json!({})));
+    host.good(new().missing("busctl").success(SAVE, "").success(SAVE, ""), status(json!({})));
     host.good(new().success(OWNER, "b true\n"), status(json!({})));
-    let (outcome, _) =
-        host.call(new().success(OWNER, "b false\n").missing("iptables-save"), status(json!({})));
+    let nothing = || new().success(OWNER, "b false\n").missing("iptables-save");
+    let (outcome, _) = host.call(nothing().missing("nft").missing("iptables-save"), status(json!({})));
     assert!(outcome.assert_error(50).msg.contains("iptables-save"));
+    let tables = || nothing().success("nft list tables", "");
+    host.good(tables().success("nft list tables", ""), status(json!({})));
+    let (outcome, _) = host.call(new().missing("nft"), status(json!({"backend": "nftables"})));
+    assert!(outcome.assert_error(50).msg.contains("failed to find \"nft\""));
     let (outcome, _) = host.call(new().success(OWNER, "b false\n"), status(json!({"backend": "firewalld"})));
     assert!(outcome.assert_error(50).msg.contains("firewalld is not on the system bus"));
     let isolated = status(json!({"backend": "firewalld", "ingressPolicy": "isolated"}));
@@ -362,4 +369,126 @@ fn isolation_stays_while_there_is_the_bridge() {
         .success(SAVE6, "");
     let stdins = host.good(tools, del());
     assert!(stdins[2].contains("-D CNI-ISOLATION-STAGE-2 -o br0"), "{}", stdins[2]);
+}
+
+/// The table of nftables with these addresses, each with the network and the container that it is said to belong to.
+fn nft_table(addresses: &[(&str, &str, &str)]) -> String {
+    let elements = addresses.iter().map(|(address, network, id)| {
+        json!({"elem": {"val": address, "comment": Owner::new(network, id, "eth0").label()}})
+    });
+    let set = json!({"set": {
+        "family": "inet", "table": "cni_plugins_firewall", "name": "containers_v4", "type": "ipv4_addr", "handle": 1,
+        "elem": elements.collect::<Vec<_>>(),
+    }});
+    json!({"nftables": [set]}).to_string()
+}
+
+/// The addresses that a transaction deletes.
+fn deleted(document: &str) -> Vec<String> {
+    let document: Value = serde_json::from_str(document).unwrap();
+    let deleted = document["nftables"].as_array().unwrap().iter().filter_map(|command| {
+        let element = &command.get("delete")?.get("element")?["elem"][0];
+        element.as_str().map(str::to_owned)
+    });
+    deleted.collect()
+}
+
+const APPLY: &str = "nft -j -f -";
+const CHAINS: &str = "nft -j list chains";
+const NO_TABLE: &str = "Error: No such file or directory\n";
+
+fn nft_add(host: &Host, keys: Value, id: &str, addresses: &[&str]) -> Invocation {
+    Invocation::add(id, "/run/netns/x", "eth0").config(host.config(keys)).prev_result(prev_result(addresses))
+}
+
+/// What makes the first container's rules.
+fn first() -> ScriptedTools {
+    new().failure(NFT, NO_TABLE).success(APPLY, "").success(CHAINS, r#"{"nftables": []}"#)
+}
+
+#[test]
+fn nftables_is_chosen_only_where_there_is_no_iptables() {
+    let host = Host::new();
+    let add = || nft_add(&host, json!({}), "c1", &["10.2.0.2/24"]);
+    // One that fails is there, and may have what would drop all the same.
+    let tools =
+        new().missing("busctl").failure(SAVE, "Permission denied\n").failure(SAVE, "Permission denied\n");
+    host.call(tools.failure(SAVE, "Permission denied\n"), add()).0.assert_error(999);
+    let tools = new().missing("busctl").missing("iptables-save").missing("nft").missing("iptables-save");
+    let (outcome, _) = host.call(tools.missing("iptables-save"), add());
+    assert!(outcome.assert_error(999).msg.contains("iptables-save"));
+    let tools = new()
+        .missing("busctl")
+        .missing("iptables-save")
+        .success("nft list tables", "")
+        .failure(NFT, NO_TABLE)
+        .success(APPLY, "")
+        .success(CHAINS, r#"{"nftables": []}"#);
+    host.good(tools, add());
+    // The record tells.
+    let tools = || new().success(NFT, &nft_table(&[("10.2.0.2", "n1", "c1")]));
+    let stdins =
+        host.good(tools().success(APPLY, ""), Invocation::del("c1", "eth0").config(host.config(json!({}))));
+    assert_eq!(deleted(&stdins[1]), ["10.2.0.2"]);
+}
+
+#[test]
+fn the_record_says_which_backend_has_made_the_rules() {
+    let host = Host::new();
+    let (by_iptables, by_nft) = (json!({"backend": "iptables"}), json!({"backend": "nftables"}));
+    host.good(new().success(SAVE, &table(&[V4])), host.add("c1", &["10.2.0.2/24"]));
+    host.good(first(), nft_add(&host, by_nft.clone(), "c2", &["10.2.0.3/24"]));
+    let del = |id: &str, keys: &Value| Invocation::del(id, "eth0").config(host.config(keys.clone()));
+    host.good(new().success(SAVE, &table(&[V4])).success(RESTORE, ""), del("c1", &by_nft));
+    let tools = new().success(NFT, &nft_table(&[("10.2.0.3", "n1", "c2")])).success(APPLY, "");
+    assert_eq!(deleted(&host.good(tools, del("c2", &by_iptables))[1]), ["10.2.0.3"]);
+    // The other backend's rules go when ADD is repeated by another one.
+    host.good(new().success(SAVE, &table(&[V4])), host.add("c1", &["10.2.0.2/24"]));
+    let tools = new()
+        .success(SAVE, &table(&[V4]))
+        .success(RESTORE, "")
+        .failure(NFT, NO_TABLE)
+        .success(APPLY, "")
+        .success(CHAINS, r#"{"nftables": []}"#);
+    let stdins = host.good(tools, nft_add(&host, by_nft, "c1", &["10.2.0.2/24"]));
+    assert!(stdins[1].contains("-D CNI-FORWARD -s 10.2.0.2/32"), "{stdins:?}");
+}
+
+#[test]
+fn an_address_of_a_container_that_another_backend_let_through_is_still_taken_down() {
+    let host = Host::new();
+    host.good(new().success(SAVE, &table(&[V4])), host.add("c1", &["10.2.0.2/24"]));
+    host.good(first(), nft_add(&host, json!({"backend": "nftables"}), "c2", &["10.2.0.2/24"]));
+    let stdins = host.good(new().success(SAVE, &table(&[V4])).success(RESTORE, ""), host.del("c1"));
+    assert!(stdins[1].contains("-D CNI-FORWARD -s 10.2.0.2/32"), "{stdins:?}");
+}
+
+#[test]
+fn without_a_record_the_comment_says_whose_address_it_is() {
+    let host = Host::new();
+    let there = nft_table(&[("10.2.0.2", "n1", "c1"), ("10.2.0.3", "n1", "c2"), ("10.2.0.4", "n2", "c1")]);
+    let keys = json!({"backend": "nftables"});
+    let del = Invocation::del("c1", "eth0").config(host.config(keys.clone()));
+    let stdins = host.good(new().success(NFT, &there).success(APPLY, ""), del);
+    assert_eq!(deleted(&stdins[1]), ["10.2.0.2"]);
+    let gc = |valid: &[(&str, &str)]| Invocation::gc(valid.iter().copied()).config(host.config(json!({})));
+    let stdins = host.good(new().success(NFT, &there).success(APPLY, ""), gc(&[("c2", "eth0")]));
+    assert_eq!(deleted(&stdins[1]), ["10.2.0.2"], "neither a valid attachment's nor of another network");
+    // Whoever has it by the record keeps it, whatever the comment says.
+    host.good(first(), nft_add(&host, keys, "c3", &["10.2.0.2/24"]));
+    host.good(new().success(NFT, &there), gc(&[("c2", "eth0"), ("c3", "eth0")]));
+}
+
+#[test]
+fn the_first_container_is_told_of_policies_that_drop() {
+    let host = Host::new();
+    let chain =
+        json!({"family": "ip", "table": "filter", "name": "FORWARD", "hook": "forward", "policy": "drop"});
+    let own = json!({"family": "inet", "table": "cni_plugins_firewall", "name": "forward", "hook": "forward", "policy": "drop"});
+    let chains = json!({"nftables": [{"chain": chain}, {"chain": own}]}).to_string();
+    let tools = new().success(CHAINS, &chains);
+    assert_eq!(nft::droppers(&tools).unwrap(), ["ip filter FORWARD"]);
+    // To look is no condition.
+    let tools = new().failure(NFT, NO_TABLE).success(APPLY, "").failure(CHAINS, "no\n");
+    host.good(tools, nft_add(&host, json!({"backend": "nftables"}), "c1", &["10.2.0.2/24"]));
 }

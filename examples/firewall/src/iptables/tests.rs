@@ -171,7 +171,7 @@ fn a_removal_takes_all_of_an_address_and_no_more() {
     };
     let twice = BY_GO.replace("COMMIT", "-A CNI-FORWARD -s 10.2.0.2/32 -j ACCEPT\nCOMMIT");
     assert_eq!(
-        done(&twice, |tools| remove(tools, Family::V4, &removal)),
+        done(&twice, |tools| remove_in(tools, Family::V4, &removal)),
         r#"*filter
 -D CNI-FORWARD -d 10.2.0.2/32 -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT
 -D CNI-FORWARD -s 10.2.0.2/32 -j ACCEPT
@@ -179,22 +179,22 @@ fn a_removal_takes_all_of_an_address_and_no_more() {
 COMMIT
 "#
     );
-    assert_eq!(done(EMPTY, |tools| remove(tools, Family::V4, &removal)), "");
+    assert_eq!(done(EMPTY, |tools| remove_in(tools, Family::V4, &removal)), "");
     // A rule of somebody else about the same address is another rule.
     let other = EMPTY
         .replace("COMMIT", ":CNI-FORWARD - [0:0]\n-A CNI-FORWARD -s 10.2.0.2/32 -p tcp -j ACCEPT\nCOMMIT");
-    assert_eq!(done(&other, |tools| remove(tools, Family::V4, &removal)), "");
+    assert_eq!(done(&other, |tools| remove_in(tools, Family::V4, &removal)), "");
 }
 
 #[test]
 fn a_bridge_that_is_gone_takes_its_isolation_along() {
     let removal = Removal { addresses: vec![], bridges: vec!["br0".into()] };
-    let change = done(BY_GO, |tools| remove(tools, Family::V4, &removal));
+    let change = done(BY_GO, |tools| remove_in(tools, Family::V4, &removal));
     assert_eq!(change.matches("-D CNI-ISOLATION-STAGE-1 -i br0 ! -o br0").count(), 1, "{change}");
     assert_eq!(change.matches("-D CNI-ISOLATION-STAGE-2 -o br0").count(), 1, "{change}");
     assert_eq!(change.lines().count(), 4, "{change}");
     let other = Removal { addresses: vec![], bridges: vec!["br1".into()] };
-    assert_eq!(done(BY_GO, |tools| remove(tools, Family::V4, &other)), "");
+    assert_eq!(done(BY_GO, |tools| remove_in(tools, Family::V4, &other)), "");
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn rules_can_go_out_of_a_table_that_nftables_has_been_at() {
         .failure(&list(STAGE_1), no_chain)
         .failure(&list(STAGE_2), no_chain)
         .success(RESTORE, "");
-    remove(&tools, Family::V4, &removal).unwrap();
+    remove_in(&tools, Family::V4, &removal).unwrap();
     tools.assert_done();
     assert_eq!(tools.stdins()[4], "*filter\n-D CNI-FORWARD -s 10.2.0.2/32 -j ACCEPT\nCOMMIT\n");
 }

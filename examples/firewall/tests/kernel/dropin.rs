@@ -24,7 +24,7 @@ fn both_make_the_same_rules() {
     for (case, keys) in cases() {
         let mut seen = Vec::new();
         for (_, binary) in pair.both() {
-            let Some(lab) = Lab::new("DROP") else { return };
+            let Some(lab) = Lab::new("iptables", "DROP") else { return };
             let mut steps = Vec::new();
             // Twice each, and one after the other.
             for (id, place) in [("c1", C1), ("c2", C2), ("c1", C1)] {
@@ -48,7 +48,7 @@ fn either_finds_good_and_takes_down_what_the_other_made() {
     let Some(pair) = pair() else { return };
     for (case, keys) in cases() {
         for [(who, maker), (other, taker)] in pair.either_way() {
-            let Some(lab) = Lab::new("DROP") else { return };
+            let Some(lab) = Lab::new("iptables", "DROP") else { return };
             let config = lab.chained(&keys, C1);
             let call = |binary, verb| lab.node.call(binary, verb, "c1", lab.c1.path(), &config).result();
             call(&maker, "ADD");
@@ -73,7 +73,7 @@ fn either_finds_good_and_takes_down_what_the_other_made() {
 #[test]
 fn both_refuse_the_same() {
     let Some(pair) = pair() else { return };
-    let Some(lab) = Lab::new("DROP") else { return };
+    let Some(lab) = Lab::new("iptables", "DROP") else { return };
     let mut told = Vec::new();
     for (_, binary) in pair.both() {
         let bad_policy = lab.chained(&json!({"ingressPolicy": "x"}), C1);

@@ -6,6 +6,12 @@ use plugin_attach::testing::{Node, has_tools, wire};
 use plugin_support::testing::TestNetns;
 use serde_json::{Value, json};
 
+/// The backends, as configurations name them.
+pub(crate) const BACKENDS: [&str; 2] = ["iptables", "nftables"];
+
+/// The table of nftables.
+pub(crate) const TABLE: &str = "cni_plugins_firewall";
+
 /// The machine outside.
 pub(crate) const OUTSIDE: [&str; 2] = ["192.0.2.2", "2001:db8::2"];
 
@@ -22,6 +28,7 @@ pub(crate) const C2: Place = Place { bridge: "br0", v4: "10.2.0.3", v6: "fd00:2:
 pub(crate) const C3: Place = Place { bridge: "br1", v4: "10.3.0.2", v6: "fd00:3::2" };
 
 pub(crate) struct Lab {
+    pub(crate) backend: &'static str,
     pub(crate) node: Node<Firewall>,
     pub(crate) c1: TestNetns,
     pub(crate) c2: TestNetns,
@@ -31,9 +38,14 @@ pub(crate) struct Lab {
 }
 
 impl Lab {
-    /// Everything, unless root or a program is missing. Everything is forwarded that `policy` does not drop.
-    pub(crate) fn new(policy: &str) -> Option<Self> {
-        if !has_tools(&["iptables-restore", "ip6tables-restore", "ping"]) {
+    /// A host for each backend, unless root or a program is missing. Everything is forwarded that `policy` does not drop.
+    pub(crate) fn each(policy: &str) -> impl Iterator<Item = Self> {
+        BACKENDS.into_iter().filter_map(move |backend| Self::new(backend, policy))
+    }
+
+    /// One for a backend.
+    pub(crate) fn new(backend: &'static str, policy: &str) -> Option<Self> {
+        if !has_tools(&["iptables-restore", "ip6tables-restore", "nft", "ping"]) {
             return None;
         }
         let (node, outside) = (Node::new()?, TestNetns::new()?);
@@ -65,16 +77,26 @@ impl Lab {
         wire(&node.netns, &outside);
         outside.ip("route add default via 192.0.2.1");
         outside.ip("-6 route add default via 2001:db8::1");
-        for program in ["iptables", "ip6tables"] {
-            node.netns.command(program, ["-P", "FORWARD", policy]);
+        match backend {
+            "iptables" => {
+                for program in ["iptables", "ip6tables"] {
+                    node.netns.command(program, ["-P", "FORWARD", policy]);
+                }
+            }
+            _ => {
+                let hook =
+                    format!("{{ type filter hook forward priority 0; policy {}; }}", policy.to_lowercase());
+                node.netns.command("nft", ["add", "table", "inet", TABLE]);
+                node.netns.command("nft", ["add", "chain", "inet", TABLE, "forward", &hook]);
+            }
         }
-        Some(Self { node, c1, c2, c3, outside, dir: tempfile::tempdir().unwrap() })
+        Some(Self { backend, node, c1, c2, c3, outside, dir: tempfile::tempdir().unwrap() })
     }
 
     /// A configuration of the plugin with these keys.
     pub(crate) fn config(&self, keys: &Value) -> Value {
         let mut config = json!({
-            "cniVersion": "1.0.0", "name": "n1", "type": "firewall", "backend": "iptables",
+            "cniVersion": "1.0.0", "name": "n1", "type": "firewall", "backend": self.backend,
             "dataDir": self.dir.path().join("records"),
         });
         config.as_object_mut().unwrap().extend(keys.as_object().unwrap().clone());
@@ -108,6 +130,9 @@ impl Lab {
 
     /// The table of both families, without counters and comments.
     pub(crate) fn saved(&self) -> String {
+        if self.backend == "nftables" {
+            return self.node.netns.command("nft", ["list", "table", "inet", TABLE]);
+        }
         let save = |program: &str| self.node.netns.command(program, ["-t", "filter"]);
         let text = [save("iptables-save"), save("ip6tables-save")].join("\n");
         let line = |line: &str| match line.split_once(" [") {
@@ -117,9 +142,40 @@ impl Lab {
         text.lines().filter(|line| !line.starts_with('#')).map(line).collect()
     }
 
-    /// How many rules there are of an address.
+    /// How many rules or elements of sets there are of an address.
     pub(crate) fn rules_of(&self, address: &str) -> usize {
-        self.saved().lines().filter(|line| line.contains(&format!(" {address}/"))).count()
+        let end = if self.backend == "nftables" { " comment" } else { "/" };
+        self.saved().matches(&format!(" {address}{end}")).count()
+    }
+
+    /// How many there are of one that is let through.
+    pub(crate) fn rules_of_one(&self) -> usize {
+        if self.backend == "nftables" { 1 } else { 2 }
+    }
+
+    /// An administrator's rule in the chain for that, or none any more.
+    pub(crate) fn administer(&self, drop_to: Option<&str>) {
+        let command = |program, line: &str| self.node.netns.command(program, line.split(' '));
+        match (self.backend, drop_to) {
+            ("nftables", Some(to)) => {
+                command("nft", &format!("add rule inet {TABLE} CNI-ADMIN ip daddr {to} drop"))
+            }
+            ("nftables", None) => command("nft", &format!("flush chain inet {TABLE} CNI-ADMIN")),
+            (_, Some(to)) => command("iptables", &format!("-A CNI-ADMIN -d {to} -j DROP")),
+            (_, None) => command("iptables", "-F CNI-ADMIN"),
+        };
+    }
+
+    /// How many rules or elements of sets keep a bridge's containers apart.
+    pub(crate) fn isolating(&self, bridge: &str) -> usize {
+        let saved = self.saved();
+        match self.backend {
+            "nftables" => saved.matches(&format!("\"{bridge}\"")).count(),
+            _ => {
+                saved.matches(&format!("-o {bridge} ")).count()
+                    + saved.matches(&format!("-i {bridge} ")).count()
+            }
+        }
     }
 }
 

@@ -1,0 +1,369 @@
+//! The nftables backend: a table of its own. Containers' addresses and bridges are elements of sets, so that a packet meets
+//! the same few rules however many containers there are.
+//!
+//! ```text
+//! forward      hooked    jump CNI-ADMIN, which is the administrator's
+//!                        jump containers
+//! containers             to an address of the set, if related or established, and from one: accept
+//! isolation    hooked    from a bridge of `isolated` to itself: drop; of `same_bridge`: return
+//!                        from one of `bridges` to another: drop
+//! ```
+//!
+//! To drop is final, to accept is not: the packet has the chains of other tables before it still. So what keeps containers
+//! apart always does; what lets them through does where `forward` itself has the policy `drop`, which is the
+//! administrator's to say, and nowhere lifts what another table drops.
+//!
+//! A call reads the table, decides what to change, and changes it in one transaction. Chains that are there are left alone,
+//! their policy too. The comment of an address says whose it is. Everything goes to nft as JSON: no name is ever read as
+//! words of a rule.
+
+use std::net::IpAddr;
+
+use cni_skel::{Error, ErrorCode, Result};
+use plugin_attach::Owner;
+use plugin_attach::owner::key_of;
+use plugin_support::firewall::nft::{Element, Nft, Rule, Table, quoted};
+use plugin_support::firewall::{Tools, transact};
+use serde_json::{Value, json};
+
+use crate::config::IngressPolicy;
+use crate::rules::{Removal, Wanted};
+
+const FAMILY: &str = "inet";
+const TABLE: &str = "cni_plugins_firewall";
+const FORWARD: &str = "forward";
+const CONTAINERS: &str = "containers";
+const ISOLATION: &str = "isolation";
+/// The sets of addresses, each with what nft calls its family and its type.
+const ADDRESSES: [(&str, &str, &str); 2] =
+    [("containers_v4", "ip", "ipv4_addr"), ("containers_v6", "ip6", "ipv6_addr")];
+/// The set of bridges that are kept apart, and those of bridges whose containers are and are not, among themselves.
+const BRIDGES: &str = "bridges";
+const ISOLATED: &str = "isolated";
+const SAME_BRIDGE: &str = "same_bridge";
+
+/// Makes what is missing, all or nothing, and tells whether forwarded packets meet the table for the first time.
+///
+/// # Errors
+///
+/// When the program is missing or refuses, or something has a name that nftables cannot have. Code 7 if that is the
+/// administrator's chain.
+pub(crate) fn add(tools: &dyn Tools, owner: &Owner, wanted: &Wanted) -> Result<bool> {
+    let nft = Nft::new(tools);
+    let read = || nft.table_and_elements(FAMILY, TABLE);
+    let plan = |table: &Option<Table>| {
+        let is_new = !table.as_ref().is_some_and(|table| is_hooked(table, FORWARD));
+        Ok::<_, Error>((addition(table.as_ref(), owner, wanted)?.commands, is_new))
+    };
+    transact(read()?, read, plan, |commands| nft.run_json(commands))
+}
+
+/// Removes what there is of it, and what else belongs to an attachment whose key is doomed; but no address that is kept.
+///
+/// # Errors
+///
+/// When the program is missing or refuses.
+pub(crate) fn remove(
+    tools: &dyn Tools,
+    removal: &Removal,
+    is_doomed: impl Fn(&str) -> bool,
+    kept: &[IpAddr],
+) -> Result<()> {
+    let nft = Nft::new(tools);
+    let read = || nft.table_and_elements(FAMILY, TABLE).map(Option::unwrap_or_default);
+    let is_orphan = |element: &Element, address: &IpAddr| {
+        element.comment.as_deref().and_then(key_of).is_some_and(&is_doomed) && !kept.contains(address)
+    };
+    let plan = |table: &Table| {
+        let addresses =
+            ADDRESSES.iter().flat_map(|(set, ..)| elements(table, set).map(|element| (*set, element)));
+        let addresses = addresses.filter(|(_, element)| {
+            address_of(element)
+                .is_some_and(|address| removal.addresses.contains(&address) || is_orphan(element, &address))
+        });
+        let bridges = [BRIDGES, ISOLATED, SAME_BRIDGE].into_iter();
+        let bridges = bridges.flat_map(|set| elements(table, set).map(move |element| (set, element)));
+        let bridges = bridges.filter(|(_, element)| {
+            removal.bridges.iter().any(|bridge| element.value == *bridge || element.value == pair(bridge))
+        });
+        let doomed = addresses.chain(bridges);
+        Ok::<Vec<Value>, Error>(
+            doomed.map(|(set, element)| to_element("delete", set, &element.value)).collect(),
+        )
+        .map(|commands| (commands, ()))
+    };
+    transact(read()?, read, plan, |commands| nft.run_json(commands))
+}
+
+/// Verifies that everything is there, and where it belongs. Nothing is changed.
+///
+/// # Errors
+///
+/// When something is not, or the program is missing or fails.
+pub(crate) fn check(tools: &dyn Tools, owner: &Owner, wanted: &Wanted) -> Result<()> {
+    let table = Nft::new(tools).table_and_elements(FAMILY, TABLE)?;
+    match addition(table.as_ref(), owner, wanted)?.missing.first() {
+        Some(missing) => {
+            Err(Error::message(format!("expected {missing} not found in nftables table {FAMILY} {TABLE}")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The chains of other tables that drop forwarded packets which nobody accepts there.
+///
+/// # Errors
+///
+/// When the program is missing or fails.
+pub(crate) fn droppers(tools: &dyn Tools) -> plugin_support::Result<Vec<String>> {
+    let mut chains = Nft::new(tools).dropping("forward")?;
+    let own = format!("{FAMILY} {TABLE} ");
+    chains.retain(|chain| !chain.starts_with(&own));
+    Ok(chains)
+}
+
+/// What ADD is to change.
+#[derive(Debug, Default)]
+struct Addition {
+    commands: Vec<Value>,
+    /// What is not there, in words.
+    missing: Vec<String>,
+}
+
+/// Rules that are the plugin's alone, and what they refer to.
+struct Part {
+    chain: &'static str,
+    is_hooked: bool,
+    sets: Vec<(&'static str, Value)>,
+    /// Each with the comment that it is known by.
+    rules: Vec<(String, Value)>,
+}
+
+impl Addition {
+    fn lacks(&mut self, what: String, command: Value) {
+        self.missing.push(what);
+        self.commands.push(command);
+    }
+
+    fn chain(&mut self, chain: &str, hook: Option<&str>) {
+        let mut fields = json!({"name": chain});
+        if let Some(hook) = hook {
+            fields = json!({"name": chain, "type": "filter", "hook": hook, "prio": 0, "policy": "accept"});
+        }
+        self.lacks(format!("chain {chain}"), command("add", "chain", fields));
+    }
+
+    /// What is missing of a part. If rules are, they are all made anew, as their order matters.
+    fn part(&mut self, table: &Table, part: &Part) {
+        for (set, kind) in part.sets.iter().filter(|(set, _)| table.set(set).is_none()) {
+            self.lacks(format!("set {set}"), command("add", "set", json!({"name": set, "type": kind})));
+        }
+        if part.is_hooked && !is_hooked(table, part.chain) {
+            self.chain(part.chain, Some("forward"));
+        } else if !part.is_hooked && !table.has_chain(part.chain) {
+            self.chain(part.chain, None);
+        }
+        let is_there = |rule: &Rule, (comment, statements): &(String, Value)| {
+            rule.comment.as_ref() == Some(comment) && has(rule, verdict(statements))
+        };
+        let there: Vec<_> = table.rules.iter().filter(|rule| rule.chain == part.chain).collect();
+        let mut pairs = there.iter().zip(&part.rules);
+        if there.len() == part.rules.len() && pairs.all(|(rule, wanted)| is_there(rule, wanted)) {
+            return;
+        }
+        if !there.is_empty() {
+            self.commands.push(command("flush", "chain", json!({"name": part.chain})));
+        }
+        for (comment, statements) in &part.rules {
+            let rule = json!({"chain": part.chain, "expr": statements, "comment": comment});
+            self.lacks(format!("rule {comment:?} of chain {}", part.chain), command("add", "rule", rule));
+        }
+    }
+
+    /// What leads to the administrator's chain, which comes first, and to the containers'.
+    fn jumps(&mut self, table: &Table, admin_chain: &str) {
+        if !is_hooked(table, FORWARD) {
+            self.chain(FORWARD, Some("forward"));
+        }
+        if !table.has_chain(admin_chain) {
+            self.chain(admin_chain, None);
+        }
+        let rules: Vec<_> = table.rules.iter().filter(|rule| rule.chain == FORWARD).collect();
+        let leading = |chain: &str| rules.iter().position(|rule| has(rule, &jump(chain)));
+        let rule = |chain: &str| json!({"chain": FORWARD, "expr": [jump(chain)]});
+        let what = |chain: &str| format!("rule \"jump {chain}\" of chain {FORWARD}");
+        let (admin, containers) = (leading(admin_chain), leading(CONTAINERS));
+        if admin.is_none() {
+            self.lacks(what(admin_chain), command("insert", "rule", rule(admin_chain)));
+        }
+        match (admin, containers) {
+            (Some(admin), Some(containers)) if containers < admin => {
+                let late = json!({"chain": FORWARD, "handle": rules[containers].handle});
+                self.commands.push(command("delete", "rule", late));
+                self.lacks(
+                    format!("{} after that to {admin_chain}", what(CONTAINERS)),
+                    command("add", "rule", rule(CONTAINERS)),
+                );
+            }
+            (_, None) => self.lacks(what(CONTAINERS), command("add", "rule", rule(CONTAINERS))),
+            _ => {}
+        }
+    }
+
+    fn address(&mut self, table: &Table, address: IpAddr, label: &str) {
+        let [(v4, ..), (v6, ..)] = ADDRESSES;
+        let set = if address.is_ipv4() { v4 } else { v6 };
+        let element = json!({"elem": {"val": address, "comment": label}});
+        match elements(table, set).find(|element| address_of(element) == Some(address)) {
+            None => self.lacks(format!("address {address} of set {set}"), to_element("add", set, &element)),
+            Some(found) if found.comment.as_deref() == Some(label) => {}
+            // To add it again would leave the comment, which says that it is somebody else's.
+            Some(found) => {
+                self.commands.push(to_element("delete", set, &found.value));
+                self.commands.push(to_element("add", set, &element));
+            }
+        }
+    }
+
+    fn bridge(&mut self, table: &Table, bridge: &str, policy: IngressPolicy) {
+        let among_themselves = if policy == IngressPolicy::Isolated { ISOLATED } else { SAME_BRIDGE };
+        for (set, value) in [(BRIDGES, json!(bridge)), (among_themselves, pair(bridge))] {
+            if !elements(table, set).any(|element| element.value == value) {
+                self.lacks(format!("bridge {bridge:?} of set {set}"), to_element("add", set, &value));
+            }
+        }
+    }
+}
+
+fn addition(table: Option<&Table>, owner: &Owner, wanted: &Wanted) -> Result<Addition> {
+    let mut addition = Addition::default();
+    if table.is_none() {
+        let fields = json!({"add": {"table": {"family": FAMILY, "name": TABLE}}});
+        addition.lacks("anything".to_owned(), fields);
+    }
+    let none = Table::default();
+    let table = table.unwrap_or(&none);
+    if let Some(admin_chain) = &wanted.admin_chain {
+        check_chain_name(admin_chain)?;
+        addition.part(table, &containers());
+        addition.jumps(table, admin_chain);
+    }
+    for address in &wanted.addresses {
+        addition.address(table, *address, &owner.label());
+    }
+    if let Some((bridge, policy)) = &wanted.isolation {
+        check_link_name(bridge)?;
+        addition.part(table, &isolation());
+        addition.bridge(table, bridge, *policy);
+    }
+    Ok(addition)
+}
+
+/// What lets containers' traffic through.
+fn containers() -> Part {
+    let rules = ADDRESSES.iter().flat_map(|(set, family, _)| {
+        let is_in_set = |field: &str| equal(&json!({"payload": {"protocol": family, "field": field}}), set);
+        let is_answer = json!({"match": {
+            "op": "in", "left": {"ct": {"key": "state"}}, "right": ["established", "related"],
+        }});
+        [
+            (
+                format!("answers to containers ({family})"),
+                json!([is_in_set("daddr"), is_answer, {"accept": null}]),
+            ),
+            (format!("from containers ({family})"), json!([is_in_set("saddr"), {"accept": null}])),
+        ]
+    });
+    let sets = ADDRESSES.iter().map(|(set, _, kind)| (*set, json!(kind))).collect();
+    Part { chain: CONTAINERS, is_hooked: false, sets, rules: rules.collect() }
+}
+
+/// What keeps containers apart.
+fn isolation() -> Part {
+    let [from, to] = ["iifname", "oifname"].map(|key| json!({"meta": {"key": key}}));
+    let both = json!({"concat": [from, to]});
+    let rules = [
+        ("within an isolated bridge", json!([equal(&both, ISOLATED), {"drop": null}])),
+        ("within a bridge", json!([equal(&both, SAME_BRIDGE), {"return": null}])),
+        ("between bridges", json!([equal(&from, BRIDGES), equal(&to, BRIDGES), {"drop": null}])),
+    ];
+    Part {
+        chain: ISOLATION,
+        is_hooked: true,
+        sets: vec![
+            (BRIDGES, json!("ifname")),
+            (ISOLATED, json!(["ifname", "ifname"])),
+            (SAME_BRIDGE, json!(["ifname", "ifname"])),
+        ],
+        rules: rules.map(|(comment, statements)| (comment.to_owned(), statements)).into(),
+    }
+}
+
+fn equal(left: &Value, set: &str) -> Value {
+    json!({"match": {"op": "==", "left": left, "right": format!("@{set}")}})
+}
+
+fn jump(chain: &str) -> Value {
+    json!({"jump": {"target": chain}})
+}
+
+/// From a bridge to itself.
+fn pair(bridge: &str) -> Value {
+    json!({"concat": [bridge, bridge]})
+}
+
+fn command(verb: &str, what: &str, mut fields: Value) -> Value {
+    fields["family"] = json!(FAMILY);
+    fields["table"] = json!(TABLE);
+    json!({verb: {what: fields}})
+}
+
+fn to_element(verb: &str, set: &str, element: &Value) -> Value {
+    command(verb, "element", json!({"name": set, "elem": [element]}))
+}
+
+fn elements<'t>(table: &'t Table, set: &str) -> impl Iterator<Item = &'t Element> {
+    table.set(set).into_iter().flat_map(|set| &set.elements)
+}
+
+fn address_of(element: &Element) -> Option<IpAddr> {
+    element.value.as_str()?.parse().ok()
+}
+
+fn is_hooked(table: &Table, chain: &str) -> bool {
+    table.chains.iter().any(|found| found.name == chain && found.hook.is_some())
+}
+
+fn has(rule: &Rule, statement: &Value) -> bool {
+    rule.expr.as_array().is_some_and(|statements| statements.contains(statement))
+}
+
+/// What becomes of a packet in the end. How nft lists the rest depends on its release.
+fn verdict(statements: &Value) -> &Value {
+    statements.as_array().and_then(|statements| statements.last()).unwrap_or(&Value::Null)
+}
+
+/// An administrator must be able to write the chain's name.
+fn check_chain_name(chain: &str) -> Result<()> {
+    let is_word = chain.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && chain.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c));
+    if is_word && ![FORWARD, CONTAINERS, ISOLATION].contains(&chain) {
+        return Ok(());
+    }
+    let expected = "expected a name that nft(8) takes and the plugin does not have itself";
+    Err(Error::new(
+        ErrorCode::INVALID_NETWORK_CONFIG,
+        format!("invalid chain name {chain:?} in key iptablesAdminChainName: {expected}"),
+    ))
+}
+
+/// Some names mean something else than the link of that name: many links, or a set.
+fn check_link_name(link: &str) -> Result<()> {
+    if link.starts_with('@') || link.contains(['*', '\\']) || quoted(link).is_err() {
+        return Err(Error::message(format!("nftables cannot express the name of bridge {link:?}")));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
