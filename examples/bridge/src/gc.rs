@@ -9,10 +9,9 @@ pub(crate) fn gc(plugin: &Bridge, req: &GcRequest<Bridge>) -> Result<()> {
     let (network, valid) = (req.network().as_str(), req.valid_attachments());
     let mut failures = Vec::new();
     failures.extend(teardown::collect_pairs(&plugin.kernel, network, valid).err());
-    // Without the key no such rules were made, and to look for them would load a firewall into the kernel.
-    if req.config().masquerade().is_some() {
-        failures.extend(masquerade::collect(&*plugin.tools, network, valid).err());
-    }
+    // The configuration may have said `ipMasq` when they were made.
+    let is_wanted = req.config().masquerade().is_some();
+    failures.extend(masquerade::collect(&*plugin.tools, network, valid, is_wanted).err());
     if req.config().mac_spoof_check() {
         let host = plugin.kernel.current().and_then(|host| host.netlink());
         let collected = host

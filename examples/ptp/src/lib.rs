@@ -108,10 +108,9 @@ impl Plugin for Ptp {
         let (network, valid) = (req.network().as_str(), req.valid_attachments());
         let mut failures = Vec::new();
         failures.extend(teardown::collect_pairs(&self.kernel, network, valid).err());
-        // Without the key no such rules were made, and to look for them would load a firewall into the kernel.
-        if req.config().masquerade().is_some() {
-            failures.extend(masquerade::collect(&*self.tools, network, valid).err());
-        }
+        // The configuration may have said `ipMasq` when they were made.
+        let is_wanted = req.config().masquerade().is_some();
+        failures.extend(masquerade::collect(&*self.tools, network, valid, is_wanted).err());
         // When nobody has the addresses any more.
         if req.wants_ipam() {
             failures.extend(req.ipam().and_then(|ipam| ipam.gc()).err());

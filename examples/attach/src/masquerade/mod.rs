@@ -198,18 +198,26 @@ impl Rules<'_> {
     }
 }
 
-/// Removes the rules of a network's attachments that are not valid.
+/// Removes the rules of a network's attachments that are not valid, by whichever backend, and whether or not the
+/// configuration asks for masquerade still: `is_wanted`. If not, there may well be none, and to look in vain is no error.
 ///
 /// # Errors
 ///
 /// When some may be left.
-pub fn collect(tools: &dyn Tools, network: &str, valid: &[Attachment]) -> Result<()> {
+pub fn collect(tools: &dyn Tools, network: &str, valid: &[Attachment], is_wanted: bool) -> Result<()> {
     let valid: Vec<_> = valid.iter().map(|attachment| Owner::of(network, attachment)).collect();
     let by_iptables = FAMILIES.map(|family| iptables::collect(tools, family, network, &valid).map(|()| true));
     let results = [all(by_iptables, true).map(drop), nft::collect(tools, network, &valid)];
     // With what is not installed, nothing was made.
     let failures = results.into_iter().filter_map(Result::err).filter(|error| !is_missing(error));
-    Error::all(failures).map_or(Ok(()), |error| Err(error.context("failed to collect masquerade rules")))
+    match Error::all(failures).map(|error| error.context("failed to collect masquerade rules")) {
+        Some(error) if is_wanted => Err(error),
+        Some(error) => {
+            warn(&error.to_object().msg);
+            Ok(())
+        }
+        None => Ok(()),
+    }
 }
 
 /// Whether any of the families had something, or why that cannot be told. If it is a guess that a family is used at all,

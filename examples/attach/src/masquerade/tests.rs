@@ -312,7 +312,7 @@ fn gc_removes_what_is_of_the_network_and_of_no_valid_attachment() {
         .success(SAVE6, NOTHING)
         .success(NFT_LIST, &listing)
         .success(NFT, "");
-    collect(&tools, "n1", &[Attachment::new("c1", "eth0")]).unwrap();
+    collect(&tools, "n1", &[Attachment::new("c1", "eth0")], true).unwrap();
     tools.assert_done();
     let comment = r#"-m comment --comment "name: \"n1\" id: \"c9\"""#;
     let gone = "CNI-000000000000000000000000";
@@ -334,7 +334,7 @@ fn gc_finds_chains_that_nothing_leads_to() {
         .success(RESTORE, "")
         .failure(SAVE6, "Table does not exist\n")
         .missing("nft");
-    collect(&tools, "n1", &[]).unwrap();
+    collect(&tools, "n1", &[], true).unwrap();
     tools.assert_done();
     assert!(tools.stdins()[1].contains(&format!(":{CHAIN} - [0:0]\n-X {CHAIN}\n")));
     assert!(!tools.stdins()[1].contains("CNI-DN-"));
@@ -347,12 +347,23 @@ fn gc_goes_past_errors_and_without_programs_there_is_nothing() {
         .missing("ip6tables-save")
         .success(NFT_LIST, &listed(&[(7, owner().label())]))
         .success(NFT, "");
-    let error = collect(&tools, "n1", &[]).unwrap_err().to_object();
+    let error = collect(&tools, "n1", &[], true).unwrap_err().to_object();
     assert!(error.msg.starts_with("failed to collect masquerade rules"), "{error}");
     assert!(error.to_string().contains("failed to run iptables-save"), "{error}");
     tools.assert_done();
     let tools = ScriptedTools::new().missing("iptables-save").missing("ip6tables-save").missing("nft");
-    collect(&tools, "n1", &[]).unwrap();
+    collect(&tools, "n1", &[], true).unwrap();
+}
+
+#[test]
+fn gc_looks_in_vain_where_nobody_asks_for_masquerade() {
+    let tools = ScriptedTools::new()
+        .failure(SAVE, "Operation not permitted\n")
+        .missing("ip6tables-save")
+        .success(NFT_LIST, &listed(&[(7, owner().label())]))
+        .success(NFT, "");
+    collect(&tools, "n1", &[], false).unwrap();
+    tools.assert_done();
 }
 
 #[test]
@@ -400,7 +411,7 @@ fn what_somebody_else_has_removed_meanwhile_is_looked_at_again() {
         .failure(NFT, NO_TABLE)
         .success(NFT_LIST, &listed(&[(9, Owner::new("n1", "c9", "eth0").label())]))
         .success(NFT, "");
-    collect(&tools, "n1", &[]).unwrap();
+    collect(&tools, "n1", &[], true).unwrap();
     tools.assert_done();
     assert!(!tools.stdins()[3].contains(CHAIN), "{}", tools.stdins()[3]);
     assert_eq!(tools.stdins()[8], "delete rule inet cni_plugins_masquerade masq_checks handle 9\n");

@@ -227,7 +227,7 @@ impl<P: Plugin> World<P> {
         }
         let (fake, make) = (self.fake.clone(), self.make);
         let respond = move |call| {
-            let plugin = make(Rc::<ScriptedTools>::default(), &fake);
+            let plugin = make(Rc::new(ScriptedTools::bare()), &fake);
             Dispatcher::new(&plugin).respond(call)
         };
         conformance_of(P::NAME, respond, config).run().assert_passes();

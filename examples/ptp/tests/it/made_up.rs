@@ -291,7 +291,7 @@ fn check_sees_what_is_gone_or_changed() {
 
 #[test]
 fn gc_removes_the_pairs_of_the_networks_stale_attachments() {
-    let world = world();
+    let world = world().with_tools(Rc::new(ScriptedTools::bare()));
     let keys = config(&json!({}));
     let added = world.add(&keys);
     world.run(Invocation::gc([]).config(config(&json!({"name": "n2"})))).assert_success();

@@ -24,6 +24,8 @@ use crate::firewall::{Call, Outcome, Tools};
 pub struct ScriptedTools {
     script: RefCell<VecDeque<(String, Answer)>>,
     calls: RefCell<Vec<Call>>,
+    /// Whether what is called beyond the script is not installed.
+    is_bare: bool,
 }
 
 #[derive(Debug)]
@@ -36,6 +38,11 @@ impl ScriptedTools {
     /// Programs that nobody may call yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A host that has none of the programs, whichever is called and how often.
+    pub fn bare() -> Self {
+        Self { is_bare: true, ..Self::default() }
     }
 
     /// Next, this command line succeeds and prints `stdout`.
@@ -88,13 +95,16 @@ impl Tools for ScriptedTools {
     /// If the script has another call next, or none.
     fn run(&self, call: &Call) -> Result<Outcome> {
         self.calls.borrow_mut().push(call.clone());
+        let missing =
+            || Err(Error::ToolMissing { tool: call.tool.clone(), searched: vec!["/scripted".into()] });
         let Some((line, answer)) = self.script.borrow_mut().pop_front() else {
-            panic!("called beyond the script: {call}");
+            assert!(self.is_bare, "called beyond the script: {call}");
+            return missing();
         };
         match answer {
             Answer::Missing => {
                 assert_eq!(call.tool, line, "another program was called: {call}");
-                Err(Error::ToolMissing { tool: call.tool.clone(), searched: vec!["/scripted".into()] })
+                missing()
             }
             Answer::Outcome(outcome) => {
                 assert_eq!(call.to_string(), line, "another command line was called");
