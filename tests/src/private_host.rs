@@ -160,7 +160,10 @@ impl PrivateHost {
     pub fn add_network(&self, conflist: &Value) {
         let name = conflist["name"].as_str().expect("a network has a name");
         let path = self.conf_dir().join(format!("10-{name}.conflist"));
-        std::fs::write(path, format!("{conflist:#}")).expect("the configuration can be written");
+        // Somebody may be reading it.
+        let new = path.with_extension("new");
+        std::fs::write(&new, format!("{conflist:#}")).expect("the configuration can be written");
+        std::fs::rename(new, path).expect("the configuration can be replaced");
     }
 
     /// The path by which the test itself sees what is at `path` inside the host.

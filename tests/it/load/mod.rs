@@ -42,7 +42,7 @@ fn soak() {
         host.assert_clean();
         done += usize::try_from(report["cycles"].as_u64().unwrap()).unwrap();
         seconds += report["seconds"].as_f64().unwrap();
-        addresses = addresses.max(report["addresses"].as_u64().unwrap());
+        addresses = addresses.max(report["addresses"].as_array().unwrap().len());
         eprintln!("so far: {done} in {seconds:.0} s");
     }
     eprintln!(

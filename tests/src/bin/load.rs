@@ -1,10 +1,12 @@
 //! A runtime under load: so many cycles of ADD, CHECK and DEL by so many threads at once, with our libcni as the caller, and
 //! what came of them as one JSON object. It runs on a private host, in namespaces that the test has made.
 //!
-//! `load CYCLES THREADS NETWORK`: thread `n` has the namespace `/run/netns/test-n` and a port of the host.
+//! `load CYCLES THREADS NETWORK`: thread `n` has the namespace `/run/netns/test-n` and a port of the host. The network's
+//! addresses are host-local's.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -15,6 +17,9 @@ use serde_json::json;
 
 /// The host's port of the first thread.
 const FIRST_PORT: usize = 20_000;
+
+/// Where host-local notes who has an address.
+const STORE: &str = "/var/lib/cni/networks";
 
 /// How many failures are told in full.
 const TOLD: usize = 5;
@@ -36,6 +41,7 @@ fn run(args: &[String]) -> Result<serde_json::Value, Failure> {
     let load = Load {
         client: Client::builder().timeout(Duration::from_secs(120)).build(),
         network: Network::load("/etc/cni/net.d", network)?,
+        store: Path::new(STORE).join(network),
         cycles,
         started: AtomicUsize::new(0),
         held: Mutex::default(),
@@ -56,7 +62,7 @@ fn run(args: &[String]) -> Result<serde_json::Value, Failure> {
         "failures": seen.failures,
         "told": seen.told,
         "twice": seen.twice,
-        "addresses": seen.addresses.len(),
+        "addresses": seen.addresses,
         "heldAtOnce": seen.held_at_once,
         "fds": [fds_before, fds_after],
         "seconds": seconds,
@@ -66,6 +72,7 @@ fn run(args: &[String]) -> Result<serde_json::Value, Failure> {
 struct Load {
     client: Client,
     network: Network,
+    store: PathBuf,
     cycles: usize,
     started: AtomicUsize,
     /// Which container has an address now.
@@ -78,7 +85,7 @@ struct Seen {
     cycles: usize,
     failures: usize,
     told: Vec<String>,
-    /// Addresses that two containers had at once.
+    /// Addresses that two containers had at once, be the other that of another runtime.
     twice: Vec<String>,
     addresses: BTreeSet<String>,
     held_at_once: usize,
@@ -120,7 +127,7 @@ impl Load {
         let addresses: Vec<String> = added.ips.iter().map(|ip| ip.address.to_string()).collect();
         self.hold(&addresses, &id);
         let checked = self.client.check(&self.network, &rt).map_err(|error| told("CHECK", &error));
-        self.let_go(&addresses);
+        self.let_go(&addresses, &id);
         self.client.del(&self.network, &rt).map_err(|error| told("DEL", &error))?;
         Ok(checked?)
     }
@@ -133,15 +140,25 @@ impl Load {
                 seen.twice.push(format!("{address}: {other} and {id}"));
             }
             seen.addresses.insert(address.clone());
+            seen.twice.extend(self.other_holder(address, id));
         }
         seen.held_at_once = seen.held_at_once.max(held.len());
     }
 
-    fn let_go(&self, addresses: &[String]) {
+    fn let_go(&self, addresses: &[String], id: &str) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         for address in addresses {
             held.remove(address);
+            seen.twice.extend(self.other_holder(address, id));
         }
+    }
+
+    /// Who has the address by the store, if that is not `id`: another runtime's containers are not in `held`.
+    fn other_holder(&self, address: &str, id: &str) -> Option<String> {
+        let file = self.store.join(address.split('/').next().unwrap_or_default());
+        let holder = std::fs::read_to_string(file).unwrap_or_else(|error| error.to_string());
+        (holder.lines().next() != Some(id)).then(|| format!("{address}: {id}, and by the store {holder:?}"))
     }
 }
 
