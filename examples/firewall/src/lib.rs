@@ -73,9 +73,10 @@ use plugin_attach::{Owner, warn};
 use plugin_support::atomic;
 use plugin_support::firewall::{SystemTools, Tools, probe};
 use plugin_support::kernel::Kernel;
+use plugin_support::records::Records;
 
 use self::rules::{Removal, Wanted};
-use self::store::{Record, Store};
+use self::store::{Record, records};
 
 pub use self::config::{Backend, Config, IngressPolicy, Settings};
 
@@ -113,14 +114,14 @@ impl Plugin for Firewall {
             let Owner { network, container_id, ifname } = owner.clone();
             let zone = settings.zone.clone();
             let record = Record { network, container_id, ifname, backend, zone, bridge, addresses };
-            self.set_up(&owner, &settings, &record, &Store::new(req.config().data_dir()))?;
+            self.set_up(&owner, &settings, &record, &records(req.config().data_dir()))?;
         }
         Ok(prev_result.clone())
     }
 
     fn del(&self, req: &DelRequest<Self>) -> Result<()> {
         let owner = owner(req, req.container_id().as_str(), req.ifname().as_str());
-        let store = Store::new(req.config().data_dir());
+        let store = records(req.config().data_dir());
         let _lock = store.lock_if_any()?;
         let (mut own, others) = split(store.all()?, |record| record.is_of(&owner));
         let told = req.prev_result().map(addresses_of).unwrap_or_default();
@@ -142,14 +143,14 @@ impl Plugin for Firewall {
         let key = owner.key();
         let is_own = |found: &str| found == key;
         self.take_down(&own, &others, may_be_in_nft.then_some(&is_own))?;
-        store.remove(&owner.container_id, &owner.ifname)
+        Ok(store.remove(&owner.container_id, &owner.ifname)?)
     }
 
     fn check(&self, req: &CheckRequest<Self>) -> Result<()> {
         let settings = Settings::new(req.config())?;
         let owner = owner(req, req.container_id().as_str(), req.ifname().as_str());
-        let records = Store::new(req.config().data_dir()).all()?;
-        let recorded = records.iter().find(|record| record.is_of(&owner)).map(|record| record.backend);
+        let known = records(req.config().data_dir()).all()?;
+        let recorded = known.iter().find(|record| record.is_of(&owner)).map(|record| record.backend);
         let backend = settings.backend.or(recorded).unwrap_or_else(|| self.choose());
         let bridge = settings.bridge(req.prev_result())?;
         let addresses = addresses_of(req.prev_result());
@@ -182,7 +183,7 @@ impl Plugin for Firewall {
     }
 
     fn gc(&self, req: &GcRequest<Self>) -> Result<()> {
-        let store = Store::new(req.config().data_dir());
+        let store = records(req.config().data_dir());
         let _lock = store.lock_if_any()?;
         let valid = req.valid_attachments();
         let is_dead = |record: &Record| {
@@ -195,7 +196,7 @@ impl Plugin for Firewall {
             valid.iter().map(|valid| Owner::of(req.network().as_str(), valid).key()).collect();
         let is_orphan = |key: &str| key.starts_with(&of_network) && !valid.iter().any(|valid| valid == key);
         self.take_down(&dead, &others, Some(&is_orphan))?;
-        dead.iter().try_for_each(|record| store.remove(&record.container_id, &record.ifname))
+        Ok(dead.iter().try_for_each(|record| store.remove(&record.container_id, &record.ifname))?)
     }
 }
 
@@ -221,7 +222,13 @@ impl Firewall {
     }
 
     /// Lets traffic through, all or nothing.
-    fn set_up(&self, owner: &Owner, settings: &Settings, record: &Record, store: &Store) -> Result<()> {
+    fn set_up(
+        &self,
+        owner: &Owner,
+        settings: &Settings,
+        record: &Record,
+        store: &Records<Record>,
+    ) -> Result<()> {
         let _lock = store.lock()?;
         let (old, mut others) = split(store.all()?, |record| record.is_of(owner));
         // Who had an address of this network before has it no more, and must not take this container's rules along.

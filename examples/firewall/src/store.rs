@@ -1,37 +1,17 @@
-//! Records of what ADD let through, so that DEL and GC know without being told: rules bear no container's name.
+//! What is recorded of what ADD let through: rules of iptables and firewalld bear no container's name, and a backend may be
+//! another one by the time of DEL.
 //!
-//! A record is a small JSON file in the data directory, there before the rules are and gone after they are. The directory
-//! is below `/run`: like rules, records do not outlive the machine.
+//! The directory is below `/run`: like rules, records do not outlive the machine.
 
-use std::fs::{self, DirBuilder};
-use std::io;
 use std::net::IpAddr;
-use std::os::unix::fs::DirBuilderExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use cni_skel::{Error, Result, ResultExt};
 use plugin_attach::Owner;
 use plugin_attach::owner::digest;
-use plugin_support::lock::Lock;
-use plugin_support::{atomic, bounded};
+use plugin_support::records::{self, Records};
 use serde::{Deserialize, Serialize};
 
 use crate::config::Backend;
-
-/// The mode of the directory: who talks to whom is nobody else's business.
-const DIR_MODE: u32 = 0o700;
-const FILE_MODE: u32 = 0o600;
-/// What keeps calls apart.
-const LOCK: &str = "lock";
-/// The longest container ID that is a part of a file name as it is, in bytes.
-const LONGEST_ID: usize = 200;
-const SUFFIX: &str = ".json";
-
-/// The records of a directory.
-#[derive(Debug)]
-pub(crate) struct Store {
-    dir: PathBuf,
-}
 
 /// What ADD did for an attachment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,130 +38,71 @@ impl Record {
     }
 }
 
-impl Store {
-    /// The records of a directory, which need not exist.
-    pub(crate) fn new(dir: impl Into<PathBuf>) -> Self {
-        Self { dir: dir.into() }
+impl records::Record for Record {
+    fn container_id(&self) -> &str {
+        &self.container_id
     }
 
-    /// Keeps other calls away until the lock is dropped. Makes the directory if needed.
-    pub(crate) fn lock(&self) -> Result<Lock> {
-        DirBuilder::new()
-            .recursive(true)
-            .mode(DIR_MODE)
-            .create(&self.dir)
-            .with_context(|| format!("failed to create directory {:?}", self.dir))?;
-        Ok(Lock::acquire(self.dir.join(LOCK))?)
-    }
-
-    /// The same, unless there is no directory: then there is nothing to keep anyone away from.
-    pub(crate) fn lock_if_any(&self) -> Result<Option<Lock>> {
-        if self.dir.is_dir() { self.lock().map(Some) } else { Ok(None) }
-    }
-
-    /// Writes a record, in place of what there is about the attachment.
-    pub(crate) fn write(&self, record: &Record) -> Result<()> {
-        let json = serde_json::to_vec(record)?;
-        Ok(atomic::write(self.path(&record.container_id, &record.ifname), json, FILE_MODE)?)
-    }
-
-    /// Removes what there is about an attachment, readable or not.
-    pub(crate) fn remove(&self, container_id: &str, ifname: &str) -> Result<()> {
-        atomic::remove(self.path(container_id, ifname))?;
-        Ok(())
-    }
-
-    /// All records. What is damaged, nobody can tell whose it is.
-    pub(crate) fn all(&self) -> Result<Vec<Record>> {
-        let failed = || format!("failed to list directory {:?}", self.dir);
-        let entries = match fs::read_dir(&self.dir) {
-            Err(error) if is_nothing(&error) => return Ok(Vec::new()),
-            entries => entries.with_context(failed)?,
-        };
-        let mut records = Vec::new();
-        for entry in entries {
-            let name = entry.with_context(failed)?.file_name();
-            // Names that are no text are none of this plugin's.
-            if name.to_str().is_some_and(|name| name.ends_with(SUFFIX)) {
-                records.extend(read(&self.dir.join(name))?);
-            }
-        }
-        Ok(records)
-    }
-
-    /// A colon is neither in a container's ID nor in an interface's name.
-    fn path(&self, container_id: &str, ifname: &str) -> PathBuf {
-        let id = if container_id.len() > LONGEST_ID {
-            digest(&[container_id], 64)
-        } else {
-            container_id.to_owned()
-        };
-        self.dir.join(format!("{id}:{ifname}{SUFFIX}"))
+    fn ifname(&self) -> &str {
+        &self.ifname
     }
 }
 
-fn read(path: &Path) -> Result<Option<Record>> {
-    match bounded::read(path, bounded::MAX_BYTES) {
-        Ok(json) => Ok(serde_json::from_slice(&json).ok()),
-        Err(error) if is_nothing(&error) || error.kind() == io::ErrorKind::FileTooLarge => Ok(None),
-        Err(error) => Err(Error::from(error).context(format!("failed to read {path:?}"))),
-    }
-}
-
-/// Whether there cannot be a record: something else may be in the directory's place, which made ADD fail, and must not
-/// keep DEL from succeeding.
-fn is_nothing(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+/// The records of a directory, which need not exist.
+pub(crate) fn records(dir: &Path) -> Records<Record> {
+    Records::new(dir, |id| digest(&[id], 64))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
-    fn record(container_id: &str) -> Record {
-        Record {
-            network: "br".into(),
-            container_id: container_id.into(),
-            ifname: "eth0".into(),
-            backend: Backend::Iptables,
-            zone: "trusted".into(),
-            bridge: None,
-            addresses: vec!["10.2.0.2".parse().unwrap(), "fd00::2".parse().unwrap()],
+    /// Files as they have been since the first release, with the names that they have.
+    #[test]
+    fn a_file_has_the_same_name_and_text_as_ever() {
+        let long = "c".repeat(5000);
+        let digest_of_long = "eb3d3f28261dd1351753d772e9c7bb3ac00dc672924f12b928c342bf5d36067e";
+        let text = |id: &str| {
+            format!(
+                r#"{{"network":"br","containerID":"{id}","ifname":"eth0","backend":"iptables","zone":"trusted","addresses":["10.2.0.2","fd00::2"]}}"#
+            )
+        };
+        for (id, name) in [("c1", "c1:eth0.json".to_owned()), (&long, format!("{digest_of_long}:eth0.json"))]
+        {
+            let dir = tempfile::tempdir().unwrap();
+            let record = Record {
+                network: "br".into(),
+                container_id: id.into(),
+                ifname: "eth0".into(),
+                backend: Backend::Iptables,
+                zone: "trusted".into(),
+                bridge: None,
+                addresses: vec!["10.2.0.2".parse().unwrap(), "fd00::2".parse().unwrap()],
+            };
+            fs::write(dir.path().join(&name), text(id)).unwrap();
+            let records = records(dir.path());
+            assert_eq!(records.all().unwrap(), std::slice::from_ref(&record));
+            records.remove(id, "eth0").unwrap();
+            assert_eq!(records.all().unwrap(), []);
+            records.write(&record).unwrap();
+            assert_eq!(fs::read_to_string(dir.path().join(&name)).unwrap(), text(id));
         }
     }
 
     #[test]
-    fn a_record_is_read_back_whatever_the_id() {
-        let dir = tempfile::tempdir().unwrap();
-        let store = Store::new(dir.path().join("a/b"));
-        assert!(store.lock_if_any().unwrap().is_none() && store.all().unwrap().is_empty());
-        drop(store.lock().unwrap());
-        for id in ["c1".to_owned(), "c".repeat(5000)] {
-            store.write(&record(&id)).unwrap();
-            assert_eq!(store.all().unwrap(), [record(&id)]);
-            store.remove(&id, "eth0").unwrap();
-            store.remove(&id, "eth0").unwrap();
-            assert_eq!(store.all().unwrap(), []);
+    fn a_bridge_and_every_backend_can_be_told() {
+        for backend in ["firewalld", "iptables", "nftables"] {
+            let text = format!(
+                r#"{{"network":"br","containerID":"c1","ifname":"eth0","backend":"{backend}","zone":"trusted","bridge":"br0","addresses":[]}}"#
+            );
+            let record: Record = serde_json::from_str(&text).unwrap();
+            assert_eq!(
+                (record.backend.to_string().as_str(), record.bridge.as_deref()),
+                (backend, Some("br0"))
+            );
+            assert_eq!(serde_json::to_string(&record).unwrap(), text);
         }
-        store.write(&record("c1")).unwrap();
-        assert_eq!(
-            fs::read_to_string(dir.path().join("a/b/c1:eth0.json")).unwrap(),
-            r#"{"network":"br","containerID":"c1","ifname":"eth0","backend":"iptables","zone":"trusted","addresses":["10.2.0.2","fd00::2"]}"#
-        );
-    }
-
-    #[test]
-    fn what_is_damaged_is_passed_over() {
-        let dir = tempfile::tempdir().unwrap();
-        let store = Store::new(dir.path());
-        for damaged in ["", "{", "{}", "null", "[]"] {
-            fs::write(dir.path().join("c1:eth0.json"), damaged).unwrap();
-            assert_eq!(store.all().unwrap(), [], "{damaged}");
-        }
-        let large = fs::File::create(dir.path().join("c1:eth0.json")).unwrap();
-        large.set_len(bounded::MAX_BYTES + 1).unwrap();
-        assert_eq!(store.all().unwrap(), [], "it is not read");
-        store.remove("c1", "eth0").unwrap();
-        assert!(!dir.path().join("c1:eth0.json").exists());
     }
 }

@@ -3,15 +3,16 @@
 use cni_skel::types::config::Attachment;
 use cni_skel::{Error, Result};
 use plugin_support::firewall::probe::Backend;
+use plugin_support::records::Records;
 
 use crate::firewall::FAMILIES;
 use crate::rules::Removal;
-use crate::store::{Record, Store};
+use crate::store::Record;
 use crate::{Portmap, firewall, iptables, names, warn};
 
 impl Portmap {
     /// Removes what belongs to no valid attachment of a network.
-    pub(crate) fn collect(&self, network: &str, valid: &[Attachment], store: &Store) -> Result<()> {
+    pub(crate) fn collect(&self, network: &str, valid: &[Attachment], store: &Records<Record>) -> Result<()> {
         let is_valid = |record: &Record| {
             valid.iter().any(|attachment| attachment.is(&record.container_id, &record.ifname))
         };
@@ -46,9 +47,8 @@ impl Portmap {
         }
         self.forget_udp(&ports);
         if errors.is_empty() {
-            errors.extend(
-                dead.iter().filter_map(|record| store.remove(&record.container_id, &record.ifname).err()),
-            );
+            let removed = dead.iter().map(|record| store.remove(&record.container_id, &record.ifname));
+            errors.extend(removed.filter_map(|removed| removed.err().map(Error::from)));
         }
         Error::all(errors).map_or(Ok(()), Err)
     }

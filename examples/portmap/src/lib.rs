@@ -58,10 +58,11 @@ use plugin_support::atomic;
 use plugin_support::firewall::probe::Backend;
 use plugin_support::firewall::{Family, SystemTools, Tools};
 use plugin_support::kernel::Kernel;
+use plugin_support::records::{Found, Records};
 
 use self::firewall::{FAMILIES, Firewall, Ports};
 use self::rules::{Claim, Forwarding, Owner, Removal, container_addresses, family_of};
-use self::store::{Found, Record, Store};
+use self::store::{Record, records};
 
 pub use self::config::{Config, Mapping, Mark, Runtime, Settings};
 pub use self::rules::PORT_TAKEN;
@@ -92,14 +93,14 @@ impl Plugin for Portmap {
         let forwardings = Forwarding::all(&settings, &addresses);
         if !forwardings.is_empty() {
             let owner = Owner::new(req, req.container_id().as_str(), req.ifname().as_str());
-            self.set_up(&owner, &settings, &forwardings, &Store::new(req.config().data_dir()))?;
+            self.set_up(&owner, &settings, &forwardings, &records(req.config().data_dir()))?;
         }
         Ok(prev_result.clone())
     }
 
     fn del(&self, req: &DelRequest<Self>) -> Result<()> {
         let owner = Owner::new(req, req.container_id().as_str(), req.ifname().as_str());
-        let store = Store::new(req.config().data_dir());
+        let store = records(req.config().data_dir());
         let _lock = store.lock_if_any()?;
         let others = store.others(&owner.container_id, &owner.ifname)?;
         let ports = match store.find(&owner.container_id, &owner.ifname)? {
@@ -112,7 +113,7 @@ impl Plugin for Portmap {
             }
         };
         self.forget_udp(&ports);
-        store.remove(&owner.container_id, &owner.ifname)
+        Ok(store.remove(&owner.container_id, &owner.ifname)?)
     }
 
     fn check(&self, req: &CheckRequest<Self>) -> Result<()> {
@@ -122,7 +123,7 @@ impl Plugin for Portmap {
         if forwardings.is_empty() {
             return Ok(());
         }
-        let recorded = match Store::new(req.config().data_dir()).find(&owner.container_id, &owner.ifname)? {
+        let recorded = match records(req.config().data_dir()).find(&owner.container_id, &owner.ifname)? {
             Found::Record(record) => Some(record.backend),
             Found::Damaged | Found::Nothing => None,
         };
@@ -150,7 +151,7 @@ impl Plugin for Portmap {
     }
 
     fn gc(&self, req: &GcRequest<Self>) -> Result<()> {
-        let store = Store::new(req.config().data_dir());
+        let store = records(req.config().data_dir());
         let _lock = store.lock_if_any()?;
         self.collect(req.network().as_str(), req.valid_attachments(), &store)
     }
@@ -172,7 +173,7 @@ impl Portmap {
         owner: &Owner,
         settings: &Settings,
         forwardings: &[Forwarding],
-        store: &Store,
+        store: &Records<Record>,
     ) -> Result<()> {
         let backend = match settings.backend {
             Some(backend) => backend,
@@ -204,7 +205,7 @@ impl Portmap {
         backend: Backend,
         forwardings: &[Forwarding],
         others: &[Record],
-        store: &Store,
+        store: &Records<Record>,
     ) -> Result<()> {
         // Whoever has a record has told its network.
         let known = store.all()?;

@@ -1,4 +1,4 @@
-//! What plugins share below CNI: namespaces, netlink, sysctl, firewall transactions, locks.
+//! What plugins share below CNI: namespaces, netlink, sysctl, firewall transactions, locks, records.
 //!
 //! | module | decides |
 //! | --- | --- |
@@ -10,6 +10,7 @@
 //! | [`lock`] | who may touch a store |
 //! | [`netlink`] | links, addresses and routes, over one synchronous request loop |
 //! | [`netns`] | which namespace work runs in |
+//! | [`records`] | how a plugin remembers what it did for an attachment |
 //! | [`sysctl`] | which file of `/proc/sys` a key means |
 //! | `testing` | feature `testing`: what tests of plugins need: namespaces, a made-up kernel, scripted programs |
 //!
@@ -24,6 +25,7 @@ pub mod kernel;
 pub mod lock;
 pub mod netlink;
 pub mod netns;
+pub mod records;
 pub mod sysctl;
 #[cfg(feature = "testing")]
 pub mod testing;
