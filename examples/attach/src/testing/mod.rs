@@ -7,5 +7,5 @@ mod node;
 mod world;
 
 pub use self::go::{GO, Pair, normal};
-pub use self::node::{Answer, Binary, Node, has_tools, pings, wire};
+pub use self::node::{Answer, Binary, Node, has_tools, is_cut_off, pings, wire};
 pub use self::world::{NETNS, World, addresses, commands};

@@ -127,9 +127,18 @@ impl Answer {
     }
 }
 
-/// Whether a program can reach an address from a namespace.
+/// Whether a program can reach an address from a namespace, at last: on a busy machine, an answer takes its time.
 pub(crate) fn pings(netns: &TestNetns, address: &str) -> bool {
+    answers(netns, &["-c", "1", "-w", "20", address])
+}
+
+/// Whether it cannot: nothing answers within a second.
+pub(crate) fn is_cut_off(netns: &TestNetns, address: &str) -> bool {
+    !answers(netns, &["-c", "1", "-W", "1", address])
+}
+
+fn answers(netns: &TestNetns, args: &[&str]) -> bool {
     let mut ping = Command::new("ping");
-    ping.args(["-c", "1", "-W", "1", address]).stdout(Stdio::null()).stderr(Stdio::null());
+    ping.args(args).stdout(Stdio::null()).stderr(Stdio::null());
     netns.run(|| ping.status()).unwrap().unwrap().success()
 }
