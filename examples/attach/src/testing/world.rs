@@ -7,7 +7,7 @@ use cni_skel::types::Command;
 use cni_skel::{Dispatcher, Plugin};
 use plugin_support::firewall::Tools;
 use plugin_support::kernel::Kernel;
-use plugin_support::netlink::Handle;
+use plugin_support::netlink::{Handle, LinkKind, NewLink};
 use plugin_support::netns::NetNs;
 use plugin_support::testing::{FakeKernel, ScriptedTools};
 use serde_json::{Value, json};
@@ -213,6 +213,59 @@ impl<P: Plugin> World<P> {
             assert_eq!(commands(&outcome), [Command::Del], "{path:?}");
         }
         assert_eq!(links(&world.host()), before.0);
+    }
+
+    /// Asserts that an interface whose name somebody else has is refused, and that to undo that does the other no harm.
+    /// `second` is a configuration of another network.
+    ///
+    /// # Panics
+    ///
+    /// When something else happens.
+    pub fn assert_taken_names_are_refused(&self, config: &Value, second: &Value) {
+        let added = self.add(config);
+        let outcome = self.add(second);
+        let error = outcome.assert_error(999);
+        let told = format!("failed to rename {} to \"eth0\": file exists", P::NAME);
+        assert!(error.msg.starts_with(&told), "{error}");
+        assert!(commands(&outcome).is_empty(), "nothing to give back");
+        // A runtime undoes what failed.
+        self.del(second).assert_success();
+        self.check(config, &added).assert_success();
+    }
+
+    /// Asserts that DEL leaves a link alone that has the interface's name and is of a kind that the plugin does not make,
+    /// inside the container, and on the host when nobody says where the container is.
+    ///
+    /// # Panics
+    ///
+    /// When such a link is gone, or is an error.
+    pub fn assert_other_links_are_left_alone(&self, config: &Value) {
+        for netlink in [self.inside(), self.host()] {
+            netlink.create(&NewLink::new("eth0", LinkKind::Ifb)).unwrap_or_else(|error| panic!("{error}"));
+        }
+        let call = || Invocation::del("c1", "eth0").config(config);
+        for call in [call().netns(NETNS), call().netns(""), call()] {
+            self.run(call).assert_success();
+            for netlink in [self.inside(), self.host()] {
+                assert!(links(&netlink).iter().any(|link| link == "eth0"));
+            }
+        }
+    }
+
+    /// Asserts that GC asks the IPAM plugin, and succeeds without one.
+    ///
+    /// # Panics
+    ///
+    /// When it does not.
+    pub fn assert_gc_asks_the_ipam_plugin(&self, config: &Value) {
+        let outcome = self.run(Invocation::gc([]).config(config));
+        outcome.assert_success();
+        assert_eq!(commands(&outcome), [Command::Gc]);
+        let mut alone = config.clone();
+        alone["ipam"] = json!({});
+        let outcome = self.run(Invocation::gc([]).config(&alone));
+        outcome.assert_success();
+        assert!(commands(&outcome).is_empty());
     }
 
     /// Asserts that the plugin does what the spec demands, as far as that can be told without a real kernel.

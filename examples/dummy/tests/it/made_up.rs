@@ -83,16 +83,7 @@ fn check_sees_what_is_gone_or_changed() {
 
 #[test]
 fn a_name_that_is_taken_is_refused_and_its_owner_lives_on() {
-    let world = world();
-    let added = world.add(&config(&json!({})));
-    let second = config(&json!({"name": "n2"}));
-    let outcome = world.add(&second);
-    let error = outcome.assert_error(999);
-    assert!(error.msg.starts_with(r#"failed to rename dummy to "eth0": file exists"#), "{error}");
-    assert!(commands(&outcome).is_empty());
-    // A runtime undoes what failed.
-    world.del(&second).assert_success();
-    world.check(&config(&json!({})), &added).assert_success();
+    world().assert_taken_names_are_refused(&config(&json!({})), &config(&json!({"name": "n2"})));
 }
 
 #[test]
@@ -112,23 +103,12 @@ fn c22_del_twice_before_add_and_without_the_netns() {
 
 #[test]
 fn links_of_another_kind_are_left_alone() {
-    let world = world();
-    world.inside().create(&NewLink::new("eth0", LinkKind::Ifb)).unwrap();
-    world.del(&config(&json!({}))).assert_success();
-    assert!(world.inside().link("eth0").is_ok());
-    for path in [None, Some("")] {
-        let call = Invocation::del("c1", "eth0").config(config(&json!({})));
-        world.run(if let Some(path) = path { call.netns(path) } else { call }).assert_success();
-    }
+    world().assert_other_links_are_left_alone(&config(&json!({})));
 }
 
 #[test]
 fn gc_asks_the_ipam_plugin() {
-    let world = world();
-    let outcome = world.run(Invocation::gc([]).config(config(&json!({}))));
-    outcome.assert_success();
-    assert_eq!(commands(&outcome), [Command::Gc]);
-    world.run(Invocation::gc([]).config(config(&json!({"ipam": {}})))).assert_success();
+    world().assert_gc_asks_the_ipam_plugin(&config(&json!({})));
 }
 
 #[test]

@@ -137,15 +137,7 @@ fn what_the_configuration_can_tell_is_told_before_anything_is_made() {
 #[test]
 fn a_name_that_is_taken_is_refused_and_its_owner_lives_on() {
     let world = world();
-    let added = world.add(&l3(&json!({})));
-    let second = l3(&json!({"name": "n2"}));
-    let outcome = world.add(&second);
-    let error = outcome.assert_error(999);
-    assert!(error.msg.starts_with(r#"failed to rename macvlan to "eth0": file exists"#), "{error}");
-    assert!(commands(&outcome).is_empty());
-    // A runtime undoes what failed.
-    world.del(&second).assert_success();
-    world.check(&l3(&json!({})), &added).assert_success();
+    world.assert_taken_names_are_refused(&l3(&json!({})), &l3(&json!({"name": "n2"})));
     // One that Go's plugin has made says nothing of its owner.
     let inside = world.inside();
     inside.change(&inside.link("eth0").unwrap(), &LinkChange::new().alias("")).unwrap();
@@ -325,11 +317,7 @@ fn status_tells_that_the_master_is_missing_and_asks_the_ipam_plugin() {
 
 #[test]
 fn gc_asks_the_ipam_plugin() {
-    let world = world();
-    let outcome = world.run(Invocation::gc([]).config(l3(&json!({"master": "gone"}))));
-    outcome.assert_success();
-    assert_eq!(commands(&outcome), [Command::Gc]);
-    world.run(Invocation::gc([]).config(l2(&json!({})))).assert_success();
+    world().assert_gc_asks_the_ipam_plugin(&l3(&json!({"master": "gone"})));
 }
 
 #[test]
