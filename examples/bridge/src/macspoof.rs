@@ -7,7 +7,7 @@ use cni_skel::types::config::Attachment;
 use cni_skel::{Error, Result, ResultExt};
 use plugin_attach::Owner;
 use plugin_support::Mac;
-use plugin_support::firewall::nft::{Nft, Rule, Table};
+use plugin_support::firewall::nft::{self, Nft, Rule, Table};
 use plugin_support::firewall::{Tools, transact};
 use plugin_support::netlink::{Handle, Link};
 use serde_json::{Value, json};
@@ -56,8 +56,7 @@ pub(crate) fn remove(tools: &dyn Tools, owner: &Owner) -> Result<()> {
 /// When one is not, or the program is missing or fails.
 pub(crate) fn check(tools: &dyn Tools, owner: &Owner, port: &str, mac: Mac) -> Result<()> {
     let table = Nft::new(tools).table(FAMILY, TABLE)?.unwrap_or_default();
-    let is_hooked = table.chains.iter().any(|chain| chain.name == PREROUTING && chain.hook.is_some());
-    if !is_hooked {
+    if !table.is_hooked(PREROUTING, "prerouting") {
         return Err(Error::message(format!(
             "macspoofchk: no base chain {PREROUTING} in nftables table {FAMILY} {TABLE}"
         )));
@@ -197,11 +196,8 @@ fn without_counters(statements: &Value) -> Value {
     all.filter(|statement| statement.get("counter").is_none()).cloned().collect()
 }
 
-fn command(verb: &str, what: &str, mut fields: Value) -> Value {
-    fields["family"] = json!(FAMILY);
-    // A table has its own name there.
-    fields["table"] = json!(TABLE);
-    json!({verb: {what: fields}})
+fn command(verb: &str, what: &str, fields: Value) -> Value {
+    nft::command(verb, what, [FAMILY, TABLE], fields)
 }
 
 fn delete(what: &str, fields: Value) -> Value {

@@ -22,7 +22,7 @@ use std::net::IpAddr;
 use cni_skel::{Error, ErrorCode, Result};
 use plugin_attach::Owner;
 use plugin_attach::owner::key_of;
-use plugin_support::firewall::nft::{Element, Nft, Rule, Table, quoted};
+use plugin_support::firewall::nft::{self, Element, Nft, Rule, Table, quoted};
 use plugin_support::firewall::{Tools, transact};
 use serde_json::{Value, json};
 
@@ -52,7 +52,7 @@ pub(crate) fn add(tools: &dyn Tools, owner: &Owner, wanted: &Wanted) -> Result<b
     let nft = Nft::new(tools);
     let read = || nft.table_and_elements(FAMILY, TABLE);
     let plan = |table: &Option<Table>| {
-        let is_new = !table.as_ref().is_some_and(|table| is_hooked(table, FORWARD));
+        let is_new = !table.as_ref().is_some_and(|table| table.is_hooked(FORWARD, "forward"));
         Ok::<_, Error>((addition(table.as_ref(), owner, wanted)?.commands, is_new))
     };
     transact(read()?, read, plan, |commands| nft.run_json(commands))
@@ -158,13 +158,13 @@ impl Addition {
         for (set, kind) in part.sets.iter().filter(|(set, _)| table.set(set).is_none()) {
             self.lacks(format!("set {set}"), command("add", "set", json!({"name": set, "type": kind})));
         }
-        if part.is_hooked && !is_hooked(table, part.chain) {
+        if part.is_hooked && !table.is_hooked(part.chain, "forward") {
             self.chain(part.chain, Some("forward"));
         } else if !part.is_hooked && !table.has_chain(part.chain) {
             self.chain(part.chain, None);
         }
         let is_there = |rule: &Rule, (comment, statements): &(String, Value)| {
-            rule.comment.as_ref() == Some(comment) && has(rule, verdict(statements))
+            rule.comment.as_ref() == Some(comment) && rule.has(verdict(statements))
         };
         let there: Vec<_> = table.rules.iter().filter(|rule| rule.chain == part.chain).collect();
         let mut pairs = there.iter().zip(&part.rules);
@@ -182,14 +182,14 @@ impl Addition {
 
     /// What leads to the administrator's chain, which comes first, and to the containers'.
     fn jumps(&mut self, table: &Table, admin_chain: &str) {
-        if !is_hooked(table, FORWARD) {
+        if !table.is_hooked(FORWARD, "forward") {
             self.chain(FORWARD, Some("forward"));
         }
         if !table.has_chain(admin_chain) {
             self.chain(admin_chain, None);
         }
         let rules: Vec<_> = table.rules.iter().filter(|rule| rule.chain == FORWARD).collect();
-        let leading = |chain: &str| rules.iter().position(|rule| has(rule, &jump(chain)));
+        let leading = |chain: &str| rules.iter().position(|rule| rule.has(&jump(chain)));
         let rule = |chain: &str| json!({"chain": FORWARD, "expr": [jump(chain)]});
         let what = |chain: &str| format!("rule \"jump {chain}\" of chain {FORWARD}");
         let (admin, containers) = (leading(admin_chain), leading(CONTAINERS));
@@ -312,10 +312,8 @@ fn pair(bridge: &str) -> Value {
     json!({"concat": [bridge, bridge]})
 }
 
-fn command(verb: &str, what: &str, mut fields: Value) -> Value {
-    fields["family"] = json!(FAMILY);
-    fields["table"] = json!(TABLE);
-    json!({verb: {what: fields}})
+fn command(verb: &str, what: &str, fields: Value) -> Value {
+    nft::command(verb, what, [FAMILY, TABLE], fields)
 }
 
 fn to_element(verb: &str, set: &str, element: &Value) -> Value {
@@ -328,14 +326,6 @@ fn elements<'t>(table: &'t Table, set: &str) -> impl Iterator<Item = &'t Element
 
 fn address_of(element: &Element) -> Option<IpAddr> {
     element.value.as_str()?.parse().ok()
-}
-
-fn is_hooked(table: &Table, chain: &str) -> bool {
-    table.chains.iter().any(|found| found.name == chain && found.hook.is_some())
-}
-
-fn has(rule: &Rule, statement: &Value) -> bool {
-    rule.expr.as_array().is_some_and(|statements| statements.contains(statement))
 }
 
 /// What becomes of a packet in the end. How nft lists the rest depends on its release.

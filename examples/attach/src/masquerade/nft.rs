@@ -3,7 +3,7 @@
 use cni_skel::{Cidr, Error, Result};
 use plugin_support::firewall::nft::{Nft, Rule, Table, quoted};
 use plugin_support::firewall::{Tools, transact};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::owner::{Owner, key_of, network_key};
 
@@ -53,9 +53,8 @@ pub(super) fn check(tools: &dyn Tools, owner: &Owner, addresses: &[Cidr]) -> Res
     };
     let table = Nft::new(tools).table(FAMILY, TABLE)?.unwrap_or_default();
     let is_entered =
-        |rule: &Rule| rule.chain == POSTROUTING && has(rule, &json!({"goto": {"target": CHECKS}}));
-    let is_hooked = table.chains.iter().any(|chain| chain.name == POSTROUTING && chain.hook.is_some());
-    if !is_hooked || !table.rules.iter().any(is_entered) {
+        |rule: &Rule| rule.chain == POSTROUTING && rule.has(&json!({"goto": {"target": CHECKS}}));
+    if !table.is_hooked(POSTROUTING, "postrouting") || !table.rules.iter().any(is_entered) {
         return Err(lacks(format!("rule \"goto {CHECKS}\"")));
     }
     let key = owner.key();
@@ -136,13 +135,9 @@ fn masquerades(rule: &Rule, address: Cidr) -> bool {
     } else {
         json!({"prefix": {"addr": network.address().to_string(), "len": network.prefix()}})
     };
-    has(rule, &json!({"match": {"op": "==", "left": field("saddr"), "right": ip}}))
-        && has(rule, &json!({"match": {"op": "!=", "left": field("daddr"), "right": network}}))
-        && has(rule, &json!({"masquerade": null}))
-}
-
-fn has(rule: &Rule, statement: &Value) -> bool {
-    rule.expr.as_array().is_some_and(|statements| statements.contains(statement))
+    rule.has(&json!({"match": {"op": "==", "left": field("saddr"), "right": ip}}))
+        && rule.has(&json!({"match": {"op": "!=", "left": field("daddr"), "right": network}}))
+        && rule.has(&json!({"masquerade": null}))
 }
 
 fn keyword(address: Cidr) -> &'static str {

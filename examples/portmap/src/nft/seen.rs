@@ -158,11 +158,8 @@ pub(super) fn check(table: Option<&Table>, owner: &Owner, forwarding: &Forwardin
     let Some(table) = table else {
         return Err(Error::message(format!("table {ip} {} not found", super::TABLE)));
     };
-    let hooked = |chain: &str, hook: &str| {
-        table.chains.iter().any(|found| found.name == chain && found.hook.as_deref() == Some(hook))
-    };
     for (chain, _) in BASE {
-        if !hooked(chain, chain) || !is_entered(table, chain, forwarding) {
+        if !table.is_hooked(chain, chain) || !is_entered(table, chain, forwarding) {
             return Err(Error::message(format!("missing jump to {ALL:?} in {chain:?} chain of table {ip}")));
         }
     }
@@ -200,7 +197,7 @@ pub(super) fn check(table: Option<&Table>, owner: &Owner, forwarding: &Forwardin
                 && rule.source.as_ref() == Some(&source)
                 && !rule.is_conditional
         };
-        if !hooked(MASQUERADING, "postrouting") || !own.iter().any(is_it) {
+        if !table.is_hooked(MASQUERADING, "postrouting") || !own.iter().any(is_it) {
             return Err(Error::message(format!(
                 "missing hostport rules in {MASQUERADING:?} chain: from {source} to {container}"
             )));

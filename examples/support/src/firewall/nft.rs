@@ -172,6 +172,11 @@ impl Table {
         self.chains.iter().any(|chain| chain.name == name)
     }
 
+    /// Whether packets enter a chain at this hook.
+    pub fn is_hooked(&self, chain: &str, hook: &str) -> bool {
+        self.chains.iter().any(|found| found.name == chain && found.hook.as_deref() == Some(hook))
+    }
+
     fn from_json(document: &Value) -> Result<Self, &'static str> {
         let objects =
             document.get("nftables").and_then(Value::as_array).ok_or("no list under \"nftables\"")?;
@@ -203,6 +208,13 @@ impl Table {
     }
 }
 
+impl Rule {
+    /// Whether this is one of its statements.
+    pub fn has(&self, statement: &Value) -> bool {
+        self.expr.as_array().is_some_and(|statements| statements.contains(statement))
+    }
+}
+
 impl Element {
     /// What has a comment is an object, the value in it; what has none is the value.
     fn from_json(json: &Value) -> Self {
@@ -218,6 +230,21 @@ fn decoded(call: &Call, stdout: &str) -> Result<Value> {
 
 fn undecoded(call: &Call, reason: String) -> Error {
     Error::Decode { attempt: format!("failed to run {call}"), reason }
+}
+
+/// A command for [`Nft::run_json`] about what is in a table, which is a family and a name: `add` a `rule` with these fields.
+///
+/// ```
+/// use plugin_support::firewall::nft::command;
+/// use serde_json::json;
+/// let flush = command("flush", "chain", ["inet", "filter"], json!({"name": "input"}));
+/// assert_eq!(flush, json!({"flush": {"chain": {"family": "inet", "table": "filter", "name": "input"}}}));
+/// ```
+pub fn command(verb: &str, what: &str, table: [&str; 2], mut fields: Value) -> Value {
+    let [family, table] = table;
+    fields["family"] = family.into();
+    fields["table"] = table.into();
+    serde_json::json!({verb: {what: fields}})
 }
 
 /// A text, such as a comment, as a script has it.
