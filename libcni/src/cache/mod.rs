@@ -78,16 +78,19 @@ impl Cache {
 
     /// Looks for the record of a finished ADD.
     pub(crate) fn find(&self, identity: Identity<'_>) -> Found {
-        let [common, second, _] = identity.paths(&self.results());
+        let [common, second, pending] = identity.paths(&self.results());
         let first = inspect(&common, identity);
-        match first {
-            // Under the second name lie only records that could not have the first.
-            Found::Nothing { .. } => match inspect(&second, identity) {
-                Found::Nothing { .. } => first,
-                found => found,
-            },
-            found => found,
+        if !matches!(first, Found::Nothing { .. }) {
+            return first;
         }
+        // Under the second name lie only records that could not have the first; under that of an ADD under way, a finished
+        // one whose process, or whose machine, stopped just before it had its own.
+        let second = inspect(&second, identity);
+        if !matches!(second, Found::Nothing { .. }) {
+            return second;
+        }
+        let pending = inspect(&pending, identity);
+        if matches!(pending, Found::Content { .. }) { pending } else { first }
     }
 
     /// The result of a finished ADD.

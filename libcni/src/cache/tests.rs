@@ -82,6 +82,22 @@ fn an_add_under_way_leaves_a_record_that_counts_for_nothing_but_gc() {
 }
 
 #[test]
+fn a_result_that_has_not_got_its_own_name_yet_counts() {
+    let store = Store::new();
+    let (network, rt) = (network("net1"), rt("c1"));
+    store.add(&network, &rt);
+    let results = store.cache.results();
+    fs::rename(results.join("net1-c1-eth0"), results.join("~4.2.net1-c1-eth0")).unwrap();
+    assert!(store.is_good(&network, &rt));
+    assert!(store.cache.list().unwrap().attachments[0].is_finished());
+    assert!(store.cache.remove(identity(&network, &rt)).is_empty());
+    assert_eq!(store.names(), Vec::<String>::new());
+    // What is damaged there is no result, and keeps none from being found absent.
+    store.put("~4.2.net1-c1-eth0", "not json");
+    assert!(matches!(store.cache.result(identity(&network, &rt)), CachedResult::None { other: None }));
+}
+
+#[test]
 fn c46_attachments_that_share_gos_name_do_each_other_no_harm() {
     let store = Store::new();
     let (one, other) = ((network("a-b"), rt("c")), (network("a"), rt("b-c")));

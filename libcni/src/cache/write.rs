@@ -1,7 +1,10 @@
 //! Writing to the cache: whole or not at all, and in time to say no before anything is done to the host.
 //!
-//! What is written is on the disk before anything is done that rests on it, so that a power cut leaves no address reserved
-//! for an attachment that nobody knows of. Removals are not waited for: a record that comes back costs one more DEL.
+//! What a power cut must leave is a record of each attachment, finished or not, so that no address stays reserved for one
+//! that nobody knows of. That an ADD is under way is on the disk before the first plugin is started. The result is, too,
+//! before it gets its name, but not the names: it takes the place of the record of the ADD, and then Go's name. Each is
+//! one rename, which is on the disk as a whole or not at all, and whichever of them are, in whatever order, one record is
+//! there. Removals are not waited for either: a record that comes back costs one more DEL.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write as _};
@@ -45,6 +48,8 @@ impl Cache {
         }
         let record = results.join(identity.pending_name());
         write(&results, &record, &entry::pending(network, rt)?)?;
+        failpoint::hit();
+        sync_dir(&results)?;
         Ok(Pending { cache: self, network, rt, record })
     }
 
@@ -84,14 +89,18 @@ impl Cache {
 }
 
 impl Pending<'_> {
-    /// Keeps the result. It is on the disk when this returns.
+    /// Keeps the result. A power cut may leave the record of the ADD instead.
     pub(crate) fn commit(self, result: &VersionedResult) -> io::Result<()> {
         let bytes = entry::finished(self.network, self.rt, result)?;
         let place = self.cache.place(identity(self.network, self.rt));
-        write(&self.cache.results(), &place, &bytes)?;
-        // Left behind, these would only be removed later.
+        // Not at once to its place, with the record of the ADD removed after that: of those two the disk could keep the
+        // removal alone.
+        write(&self.cache.results(), &self.record, &bytes)?;
+        failpoint::hit();
+        fs::rename(&self.record, &place)?;
+        failpoint::hit();
+        // Left behind, it would only be removed later.
         self.cache.remove_older(identity(self.network, self.rt), &place);
-        let _ = remove(&self.record);
         Ok(())
     }
 
@@ -111,8 +120,8 @@ pub(crate) fn identity<'a>(network: &'a Network, rt: &'a RuntimeConf) -> Identit
     }
 }
 
-/// Writes a file beside its place and moves it there, so that no reader ever sees a part of it. Its mode is 0600, and it is
-/// on the disk when this returns.
+/// Writes a file beside its place and moves it there, so that no reader ever sees a part of it. Its mode is 0600. What it
+/// says is on the disk before it has its name, which is not when this returns.
 fn write(dir: &Path, place: &Path, bytes: &[u8]) -> io::Result<()> {
     if bytes.len() as u64 > MAX_FILE_BYTES {
         let length = bytes.len();
@@ -127,8 +136,7 @@ fn write(dir: &Path, place: &Path, bytes: &[u8]) -> io::Result<()> {
     file.as_file().sync_all()?;
     failpoint::hit();
     file.persist(place).map_err(|error| error.error)?;
-    failpoint::hit();
-    sync_dir(dir)
+    Ok(())
 }
 
 fn sync_dir(dir: &Path) -> io::Result<()> {
