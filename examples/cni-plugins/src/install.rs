@@ -8,6 +8,8 @@ use std::io;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
+use plugin_support::atomic::sync_directory;
+
 use crate::PLUGINS;
 
 /// The name of the program itself.
@@ -105,7 +107,8 @@ pub fn install(directory: &Path, program: &Path, foreign: Foreign) -> Result<Ins
         installed.written.push(name);
     }
     // The names last longer than a power failure only when the directory does.
-    File::open(directory).and_then(|directory| directory.sync_all()).map_err(failed("sync", directory))?;
+    let synced = File::open(directory).and_then(|directory| sync_directory(&directory));
+    synced.map_err(failed("sync", directory))?;
     Ok(installed)
 }
 

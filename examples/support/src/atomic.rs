@@ -70,7 +70,7 @@ pub fn write_new_unsynced(path: impl AsRef<Path>, content: impl AsRef<[u8]>, mod
 /// If the file cannot be removed.
 pub fn remove(path: impl AsRef<Path>) -> Result<bool> {
     let path = path.as_ref();
-    match std::fs::remove_file(path).and_then(|()| File::open(directory_of(path))?.sync_all()) {
+    match std::fs::remove_file(path).and_then(|()| sync_directory(&File::open(directory_of(path))?)) {
         Ok(()) => Ok(true),
         // With something else in the directory's place, there is no such file either.
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
@@ -140,7 +140,20 @@ fn store(
     }
     file.as_file().sync_all()?;
     persist(file)?;
-    handle.sync_all()
+    sync_directory(&handle)
+}
+
+/// Waits until the names in a directory are on the disk.
+///
+/// # Errors
+///
+/// When the disk fails.
+pub fn sync_directory(directory: &File) -> io::Result<()> {
+    match directory.sync_all() {
+        // The file system cannot flush directories, as some on other machines: fsync(2) has EINVAL for that and nothing else.
+        Err(error) if Errno::from_io_error(&error) == Some(Errno::INVAL) => Ok(()),
+        synced => synced,
+    }
 }
 
 /// Where the temporary file goes: a rename only works within a file system.

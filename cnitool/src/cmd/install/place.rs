@@ -6,6 +6,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 
 use crate::output::Outcome;
 
@@ -38,7 +39,7 @@ pub(super) fn place(target: &Path, bytes: &[u8], mode: u32) -> io::Result<Outcom
             found => {
                 write(&new, bytes, mode)?;
                 fs::rename(&new, target)?;
-                File::open(dir)?.sync_all()?;
+                sync_dir(dir)?;
                 Ok(if found == Found::Nothing { Outcome::Installed } else { Outcome::Replaced })
             }
         });
@@ -54,6 +55,15 @@ pub(super) fn place(target: &Path, bytes: &[u8], mode: u32) -> io::Result<Outcom
 pub(super) fn beside(target: &Path) -> PathBuf {
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     target.with_file_name(format!(".{name}.cnitool-new"))
+}
+
+/// Waits until the names in a directory are as they are on the disk, too.
+pub(super) fn sync_dir(dir: &Path) -> io::Result<()> {
+    match File::open(dir)?.sync_all() {
+        // The file system cannot flush directories, as some on other machines: fsync(2) has EINVAL for that and nothing else.
+        Err(error) if error.raw_os_error() == Some(Errno::INVAL.raw_os_error()) => Ok(()),
+        synced => synced,
+    }
 }
 
 fn write(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {

@@ -1,13 +1,13 @@
 //! What goes: the configuration first, then the plugins; and only what is there as it was given.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use libcni::{Network, conf_files};
 
 use super::Given;
-use super::place::{beside, has};
+use super::place::{beside, has, sync_dir};
 use crate::output::Outcome;
 
 /// Removes all that can be; notes what became of each file.
@@ -49,7 +49,7 @@ fn one(path: &Path, bytes: &[u8], user: impl Fn() -> Option<String>) -> io::Resu
     fs::remove_file(path)?;
     // Of a run that was killed.
     let _ = fs::remove_file(beside(path));
-    File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()?;
+    sync_dir(path.parent().unwrap_or(Path::new(".")))?;
     Ok(Outcome::Removed)
 }
 

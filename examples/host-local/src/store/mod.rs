@@ -173,10 +173,7 @@ impl Store {
         let failed = |error| Error::io(format!("failed to flush directory {path:?}"), error);
         let dir = File::open(&path).map_err(failed)?;
         drop(self);
-        match dir.sync_all() {
-            Err(error) if error.kind() != io::ErrorKind::InvalidInput => Err(failed(error)),
-            _ => Ok(()),
-        }
+        atomic::sync_directory(&dir).map_err(failed)
     }
 
     /// Forgets what the index said and reads the directory.
