@@ -69,16 +69,20 @@ impl LockFile {
 
     /// Takes the lock, unless somebody has it.
     pub(super) fn attempt(&mut self, mode: Mode) -> Result<bool, LockError> {
-        let locked = match mode {
-            Mode::Exclusive => self.file.try_lock(),
-            Mode::Shared => self.file.try_lock_shared(),
-        };
-        match locked {
-            Ok(()) => Ok(true),
-            Err(TryLockError::WouldBlock) => Ok(false),
-            Err(TryLockError::Error(source)) => {
-                Err(LockError::Unavailable { file: self.path.clone(), source })
-            }
+        loop {
+            let locked = match mode {
+                Mode::Exclusive => self.file.try_lock(),
+                Mode::Shared => self.file.try_lock_shared(),
+            };
+            return match locked {
+                Ok(()) => Ok(true),
+                Err(TryLockError::WouldBlock) => Ok(false),
+                // A signal came while the lock was asked for on another machine, where the file system is.
+                Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(TryLockError::Error(source)) => {
+                    Err(LockError::Unavailable { file: self.path.clone(), source })
+                }
+            };
         }
     }
 

@@ -29,7 +29,7 @@ pub(super) fn place(target: &Path, bytes: &[u8], mode: u32) -> io::Result<Outcom
         // For reading: a file that anyone has open for writing cannot be run.
         let flags = OFlags::RDONLY | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let lock = File::from(rustix::fs::open(&new, flags, Mode::from_raw_mode(0o600))?);
-        lock.lock()?;
+        wait_for(&lock)?;
         // Another run may have put it in place, or removed it, while this one waited.
         if !is_same_file(&lock, &new)? {
             continue;
@@ -55,6 +55,15 @@ pub(super) fn place(target: &Path, bytes: &[u8], mode: u32) -> io::Result<Outcom
 pub(super) fn beside(target: &Path) -> PathBuf {
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     target.with_file_name(format!(".{name}.cnitool-new"))
+}
+
+fn wait_for(lock: &File) -> io::Result<()> {
+    loop {
+        match lock.lock() {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            locked => return locked,
+        }
+    }
 }
 
 /// Waits until the names in a directory are as they are on the disk, too.
