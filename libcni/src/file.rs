@@ -34,10 +34,11 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Whether reading failed for a reason that lies not in what the file is, so that it may be read another time.
+/// Whether reading failed for a reason that lies not in what the file is, so that it may be read another time: any answer of
+/// the kernel but that it is a directory, a socket, a device without a driver, or a link that leads nowhere.
 pub(crate) fn is_fault(error: &io::Error) -> bool {
-    let faults = [Errno::IO, Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::STALE].map(Errno::raw_os_error);
-    error.raw_os_error().is_some_and(|number| faults.contains(&number))
+    let of_the_file = [Errno::ISDIR, Errno::NXIO, Errno::NODEV, Errno::LOOP].map(Errno::raw_os_error);
+    error.raw_os_error().is_some_and(|number| !of_the_file.contains(&number))
 }
 
 #[cfg(test)]
