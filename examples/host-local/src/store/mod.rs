@@ -27,6 +27,7 @@ use std::path::{Path, PathBuf};
 use cni_skel::types::NetworkName;
 use plugin_support::lock::Lock;
 use plugin_support::{Error, Result, atomic, bounded};
+use rustix::io::Errno;
 
 use self::index::Index;
 use self::scan::Content;
@@ -86,8 +87,10 @@ impl Store {
         let dir = data_dir.join(network.as_str());
         match std::fs::metadata(&dir) {
             Ok(found) if found.is_dir() => match Self::lock(dir.clone()) {
-                // The lock is made before the first reservation; on a full disk it cannot be, and none can have been.
-                Err(_) if scan::count(&dir).is_ok_and(|count| count == 0) => Ok(None),
+                // Removed since.
+                Err(error) if error.is_not_found() => Ok(None),
+                // The lock is made before the first reservation: where it could not be, none can have been.
+                Err(error) if is_no_room(&error) && scan::count(&dir)? == 0 => Ok(None),
                 locked => locked.map(Some),
             },
             // Something else is in the directory's place, which made ADD fail and must not keep DEL from succeeding.
@@ -330,6 +333,12 @@ impl Drop for Store {
             index.store(table);
         }
     }
+}
+
+/// Whether a disk has no room for a file, not even for an empty one.
+fn is_no_room(error: &Error) -> bool {
+    let no_room = [Errno::NOSPC, Errno::DQUOT, Errno::ROFS].map(Errno::raw_os_error);
+    error.errno().is_some_and(|errno| no_room.contains(&errno.raw()))
 }
 
 fn key_of(text: &str) -> u64 {
