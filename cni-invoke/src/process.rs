@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cni_types::{DESCRIBE, PluginType};
+use rustix::io::Errno;
 
 use crate::environment::Environment;
 use crate::exec::{Exec, Invocation, Output, RunError};
@@ -186,11 +187,15 @@ impl fmt::Debug for ProcessExec {
 
 /// What the kernel's answer means where it is misleading.
 fn start_hint(program: &Path, source: &io::Error) -> Option<&'static str> {
-    const ENOEXEC: i32 = rustix::io::Errno::NOEXEC.raw_os_error();
+    const ENOEXEC: i32 = Errno::NOEXEC.raw_os_error();
+    const E2BIG: i32 = Errno::TOOBIG.raw_os_error();
     if source.kind() == io::ErrorKind::NotFound && program.exists() {
         Some("its interpreter, as the first line or the ELF header names it, does not exist")
     } else if source.raw_os_error() == Some(ENOEXEC) {
         Some("neither a program of this machine nor a script that starts with '#!'")
+    } else if source.raw_os_error() == Some(E2BIG) {
+        // The kernel speaks of arguments, of which there are none.
+        Some("an environment variable, or all of them together, are too long")
     } else {
         None
     }

@@ -86,6 +86,14 @@ fn what_cannot_be_started_is_told_with_the_cause() {
         assert_eq!(format!("{error}: {}", std::error::Error::source(&error).unwrap()), cause);
     }
     let plugin = Plugin::script("");
+    let (name, program) = (PluginType::new("t").unwrap(), plugin.program());
+    let environment: Environment = [("CNI_ARGS", "x".repeat(1 << 20))].into_iter().collect();
+    let invocation = Invocation::new(&name, &program, Command::Add, &environment);
+    let error = quiet().run(&invocation).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "cannot start it: an environment variable, or all of them together, are too long"
+    );
     std::fs::remove_file(plugin.program()).unwrap();
     let error = plugin.run(&quiet(), b"", &Until::FOREVER).unwrap_err();
     assert_eq!(error.to_string(), "cannot start it");
