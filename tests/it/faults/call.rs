@@ -8,7 +8,7 @@ use std::process::{Command, ExitStatus};
 use cni_tests::need::PROGRAM_PATH;
 
 /// A call of a program.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(super) struct Call {
     pub(super) words: Vec<OsString>,
     pub(super) env: Vec<(&'static str, OsString)>,

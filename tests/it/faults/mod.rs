@@ -6,9 +6,19 @@
 //! are, one at a time, at each call of the kernel that a clean run makes.
 
 mod call;
+mod chosen;
 mod inject;
+mod install;
 mod node;
 mod power;
+mod reboot;
 mod resources;
+mod start;
 mod streams;
 mod sweep;
+
+/// Says how many faults there were, for the tables of `docs/reliability.md`.
+#[allow(clippy::print_stdout, reason = "it is what the test is run for by `tests/reliability`")]
+fn tell(faults: usize, what: &str) {
+    println!("{faults} faults injected into {what}");
+}

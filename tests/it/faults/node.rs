@@ -70,6 +70,11 @@ impl Node {
         self.path(name).to_str().unwrap().to_owned()
     }
 
+    /// Where the runtime finds a plugin.
+    pub(super) fn plugin_path(&self, name: &str) -> PathBuf {
+        self.plugin.with_file_name(name)
+    }
+
     fn runtime(&self, words: &[&str]) -> Call {
         let mut call = Call::new(&self.runtime, words);
         call.env.push(("CNI_PATH", self.plugin.parent().unwrap().into()));

@@ -39,6 +39,32 @@ fn the_cache_is_lost_and_addresses_are_kept() {
     lost("1.1.0", &["cni"]);
 }
 
+/// Before 1.1.0 a plugin is not told what is valid. Whoever lost the cache has the runtime's word alone, whose DEL needs none.
+#[test]
+fn a_network_of_1_0_0_keeps_its_addresses_until_del_when_the_cache_is_lost() {
+    let dir = tempfile::tempdir().unwrap();
+    let node = Node::start(dir.path(), "1.0.0");
+    node.add().good();
+    fs::remove_dir_all(node.path("cni")).unwrap();
+    // GC has done all that it can, and says that it was not much.
+    let outcome = node.gc().good();
+    assert!(outcome.stderr.contains("the plugins of network \"n1\" were not called"), "{outcome:?}");
+    let addresses = || node.state().keys().filter(|path| path.starts_with("data/")).count();
+    assert_eq!(addresses(), 4, "those of both attachments");
+    // Nobody else is given them, and the container must give its own back first.
+    let outcome = node.add().run();
+    assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
+    assert!(outcome.stderr.contains("duplicate allocation is not allowed"), "{outcome:?}");
+    // With `--undo`, that was done; without, it is what the runtime does.
+    assert_eq!(addresses(), 2, "of the other alone");
+    node.add().good();
+    node.check().good();
+    fs::remove_dir_all(node.path("cni")).unwrap();
+    node.del().good();
+    assert_eq!(addresses(), 2, "of the other alone");
+    assert!(node.state().keys().all(|path| node.alone().contains_key(path)), "{:?}", node.state().keys());
+}
+
 #[test]
 fn both_are_lost() {
     lost("1.0.0", &["cni", "data"]);
