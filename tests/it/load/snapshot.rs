@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use cni_tests::private_host::PrivateHost;
 
-/// Prints all of it. `last_reserved_ip` says whose turn it is, and the index beside it counts changes: of both, as of locks,
-/// the name and the mode are compared alone. Its argument is the number of containers' namespaces.
+/// Prints all of it. Files are all that the host has of its own, those changed below `/etc` by way of `/run`.
+/// `last_reserved_ip` says whose turn it is, and the index beside it counts changes: of both, as of locks, the name and the
+/// mode are compared alone. Its argument is the number of containers' namespaces.
 const LOOK: &str = r##"
 echo "# links"; ip -o link | sed 's/ qlen [0-9]*//'
 echo "# addresses"; ip -o addr
@@ -16,8 +17,8 @@ echo "# iptables"; iptables-save | grep -v '^#' | sed 's/\[[0-9:]*\]//'
 echo "# ip6tables"; ip6tables-save | grep -v '^#' | sed 's/\[[0-9:]*\]//'
 echo "# nftables"; nft list ruleset | sed 's/counter packets [0-9]* bytes [0-9]*/counter/'
 echo "# files"
-find /var/lib/cni /run/cni /run/lock /run/netns /etc/cni -printf '%M %U %G %n %p %l\n' | sort
-find /var/lib/cni /run/cni -type f ! -name 'last_reserved_ip.*' ! -name '.*.idx' -exec sha256sum {} + | sort
+find /run /dev/shm /var/lib /etc/cni -printf '%M %U %G %n %p %l\n' | sort
+find /run /var/lib -type f ! -name 'last_reserved_ip.*' ! -name '.*.idx' -exec sha256sum {} + | sort
 echo "# settings"; cd /proc/sys/net; for key in ipv4/ip_forward ipv4/conf/*/route_localnet ipv4/conf/*/forwarding ipv6/conf/*/accept_ra; do echo "$key $(cat $key)"; done
 echo "# processes"; for process in /proc/[0-9]*/comm; do cat $process 2>/dev/null; done | grep -vxE 'timeout|bash|cat|grep|sort' | sort
 for ((at = 0; at < $1; at++)); do
