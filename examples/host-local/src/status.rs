@@ -6,6 +6,7 @@ use std::path::Path;
 
 use cni_skel::types::NetworkName;
 use cni_skel::{Error, Result};
+use plugin_support::state_dir;
 use rustix::fs::{Access, access, statvfs};
 
 use crate::allocator::{AllocateError, next_in};
@@ -14,6 +15,7 @@ use crate::store::Store;
 
 pub(crate) fn check(data_dir: &Path, network: &NetworkName, sets: &[RangeSet]) -> Result<()> {
     let dir = data_dir.join(network.as_str());
+    state_dir::check(&dir)?;
     writable(existing(&dir))?;
     let Some(mut store) = Store::find(data_dir, network)? else {
         return Ok(());

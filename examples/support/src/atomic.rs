@@ -15,6 +15,7 @@ use rustix::io::Errno;
 use tempfile::NamedTempFile;
 
 use crate::error::{Error, Result};
+use crate::state_dir;
 
 /// How the names of temporary files start. One is left behind when the process is killed in between.
 pub const TEMPORARY_PREFIX: &str = ".tmp-";
@@ -105,9 +106,10 @@ fn create(path: &Path, content: &[u8], mode: u32, sync: Sync) -> Result<bool> {
 ///
 /// # Errors
 ///
-/// Why not: missing permission, a file system that is read-only or full, a file where a directory should be.
+/// Why not: [`everyone could`](crate::state_dir), missing permission, a file system that is read-only or full, a file where a directory should be.
 pub fn check_writable(directory: impl AsRef<Path>) -> Result<()> {
     let wanted = directory.as_ref();
+    state_dir::check(wanted)?;
     let existing = wanted.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(Path::new("."));
     let failed = |errno| Error::os(format!("failed to write to directory {wanted:?}"), errno);
     if !existing.is_dir() {

@@ -26,6 +26,17 @@ pub enum Error {
         /// What is wrong with the answer.
         reason: String,
     },
+    /// Everyone could change what lies in a directory of state.
+    #[error(
+        "directory {dir:?} is not used for state, as everyone could change what lies there by way of {path:?}: \
+         `chmod o-w` that, or keep state elsewhere"
+    )]
+    Exposed {
+        /// The directory that was to be used.
+        dir: PathBuf,
+        /// What others can write to or own: that, or something on the way to it.
+        path: PathBuf,
+    },
     /// The arguments cannot work; nothing was attempted.
     #[error("{0}")]
     Invalid(String),

@@ -11,6 +11,7 @@
 //! | [`netlink`] | links, addresses and routes, over one synchronous request loop |
 //! | [`netns`] | which namespace work runs in |
 //! | [`records`] | how a plugin remembers what it did for an attachment |
+//! | [`state_dir`] | which directories state may be kept in |
 //! | [`sysctl`] | which file of `/proc/sys` a key means |
 //! | `testing` | feature `testing`: what tests of plugins need: namespaces, a made-up kernel, scripted programs |
 //!
@@ -26,6 +27,7 @@ pub mod lock;
 pub mod netlink;
 pub mod netns;
 pub mod records;
+pub mod state_dir;
 pub mod sysctl;
 #[cfg(feature = "testing")]
 pub mod testing;

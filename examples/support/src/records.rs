@@ -3,10 +3,9 @@
 //! A record is a small JSON file in a directory, there before what it tells of is, and gone after that is gone. What is in
 //! it, a plugin decides; how it is called, written and read, and what of files that cannot be read, is decided here.
 
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io;
 use std::marker::PhantomData;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -14,7 +13,7 @@ use serde::de::DeserializeOwned;
 
 use crate::error::{Error, Result};
 use crate::lock::Lock;
-use crate::{atomic, bounded};
+use crate::{atomic, bounded, state_dir};
 
 /// The mode of the directory: who talks to whom is nobody else's business.
 const DIR_MODE: u32 = 0o700;
@@ -64,13 +63,9 @@ impl<R: Record> Records<R> {
     ///
     /// # Errors
     ///
-    /// When the directory cannot be made or the lock not be had.
+    /// When the directory cannot be made, or [is not to be used](state_dir), or the lock cannot be had.
     pub fn lock(&self) -> Result<Lock> {
-        DirBuilder::new()
-            .recursive(true)
-            .mode(DIR_MODE)
-            .create(&self.dir)
-            .map_err(|error| Error::io(format!("failed to create directory {:?}", self.dir), error))?;
+        state_dir::make(&self.dir, DIR_MODE)?;
         Lock::acquire(self.dir.join(LOCK))
     }
 
@@ -78,9 +73,9 @@ impl<R: Record> Records<R> {
     ///
     /// # Errors
     ///
-    /// As [`lock`](Self::lock).
+    /// When the lock cannot be had.
     pub fn lock_if_any(&self) -> Result<Option<Lock>> {
-        if self.dir.is_dir() { self.lock().map(Some) } else { Ok(None) }
+        Ok(if self.dir.is_dir() { Some(Lock::acquire(self.dir.join(LOCK))?) } else { None })
     }
 
     /// What there is about an attachment.

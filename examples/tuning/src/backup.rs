@@ -4,15 +4,14 @@
 //! passes over it.
 
 use std::collections::HashSet;
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use cni_skel::types::config::Attachment;
 use cni_skel::{Error, MacAddr, Result, ResultExt};
 use plugin_support::netlink::Link;
-use plugin_support::{Mac, atomic, bounded};
+use plugin_support::{Mac, atomic, bounded, state_dir};
 use serde::{Deserialize, Serialize};
 use serde_json::ser::{PrettyFormatter, Serializer};
 
@@ -173,8 +172,7 @@ impl Saved {
 
 /// Makes the directory if needed.
 pub(crate) fn make_dir(dir: &Path) -> Result<()> {
-    let made = DirBuilder::new().recursive(true).mode(DIR_MODE).create(dir);
-    made.with_context(|| format!("failed to create backup directory {dir:?}"))
+    state_dir::make(dir, DIR_MODE).context("failed to prepare the backup directory")
 }
 
 /// Removes the files of a network's attachments that are none of the valid ones; goes on past errors. Files that do not

@@ -41,9 +41,10 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// The index of a network's directory; `None` where there can be none.
+    /// The index of a network's directory; `None` where there can be none, and where everyone could put one.
     pub(super) fn beside(dir: &Path) -> Option<Self> {
         let name = dir.file_name()?.to_str()?;
+        (dir.parent()?.metadata().ok()?.mode() & 0o002 == 0).then_some(())?;
         Some(Self {
             path: dir.with_file_name(format!(".{name}.idx")),
             dir: File::open(dir).ok()?,

@@ -19,14 +19,13 @@ mod slot;
 mod stamp;
 mod table;
 
-use std::fs::{DirBuilder, File};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use cni_skel::types::NetworkName;
 use plugin_support::lock::Lock;
-use plugin_support::{Error, Result, atomic, bounded};
+use plugin_support::{Error, Result, atomic, bounded, state_dir};
 use rustix::io::Errno;
 
 use self::index::Index;
@@ -67,14 +66,10 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// When the directory or the lock cannot be made.
+    /// When the directory or the lock cannot be made, or everyone could change what lies in the directory.
     pub fn open(data_dir: &Path, network: &NetworkName) -> Result<Self> {
         let dir = data_dir.join(network.as_str());
-        DirBuilder::new()
-            .recursive(true)
-            .mode(DIR_MODE)
-            .create(&dir)
-            .map_err(|error| Error::io(format!("failed to create directory {dir:?}"), error))?;
+        state_dir::make(&dir, DIR_MODE)?;
         Self::lock(dir)
     }
 
