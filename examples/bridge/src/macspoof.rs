@@ -3,6 +3,8 @@
 //! Each container has a chain for frames from its port, which leads to a chain that knows the address. Names hold an
 //! interface name, which may have any character, so commands are JSON.
 
+use std::collections::HashSet;
+
 use cni_skel::types::config::Attachment;
 use cni_skel::{Error, Result, ResultExt};
 use plugin_attach::Owner;
@@ -92,15 +94,13 @@ pub(crate) fn collect(
         Ok(Some(table)) => table,
         Err(error) => return Err(error).context("failed to collect spoof-check rules"),
     };
-    let valid: Vec<_> =
+    let valid: HashSet<_> =
         valid.iter().map(|attachment| Owner::of(network, attachment).spoof_comment()).collect();
     let collected = remove_from(&nft, table, |table| {
         // After the rules: a link is made before them.
-        let links = netlink.links()?;
+        let links: HashSet<_> = netlink.links()?.into_iter().map(|link: Link| link.name).collect();
         let is_orphan = |rule: &&Rule| {
-            let port = port_of(rule);
-            rule.chain == PREROUTING
-                && port.is_some_and(|port| !links.iter().any(|link: &Link| link.name == port))
+            rule.chain == PREROUTING && port_of(rule).is_some_and(|port| !links.contains(port))
         };
         let orphans = table.rules.iter().filter(is_orphan).filter_map(|rule| rule.comment.clone());
         Ok(orphans.filter(|comment| spoof_id_of(comment).is_some() && !valid.contains(comment)).collect())
@@ -135,19 +135,15 @@ fn remove_from(
 
 /// What removes everything with these comments.
 fn removal(table: &Table, comments: &[String]) -> Vec<Value> {
-    let is_doomed = |rule: &&Rule| rule.comment.as_ref().is_some_and(|comment| comments.contains(comment));
+    let doomed: HashSet<&String> = comments.iter().collect();
+    let is_doomed = |rule: &&Rule| rule.comment.as_ref().is_some_and(|comment| doomed.contains(comment));
     let jumps = table.rules.iter().filter(is_doomed).filter(|rule| rule.chain == PREROUTING);
     let jumps = jumps.map(|rule| delete("rule", json!({"chain": rule.chain, "handle": rule.handle})));
-    let mut chains: Vec<String> =
-        comments.iter().filter_map(|comment| spoof_id_of(comment)).flat_map(spoof_chains_of).collect();
+    let chains = comments.iter().filter_map(|comment| spoof_id_of(comment)).flat_map(spoof_chains_of);
     // The one that leads to the other goes first, and every one just once.
-    let mut seen = Vec::new();
-    chains.retain(|chain| {
-        let is_new = table.has_chain(chain) && !seen.contains(chain);
-        seen.push(chain.clone());
-        is_new
-    });
-    jumps.chain(chains.into_iter().map(|chain| delete("chain", json!({"name": chain})))).collect()
+    let mut left: HashSet<&str> = table.chains.iter().map(|chain| chain.name.as_str()).collect();
+    let chains = chains.filter(move |chain| left.remove(chain.as_str()));
+    jumps.chain(chains.map(|chain| delete("chain", json!({"name": chain})))).collect()
 }
 
 fn base() -> Vec<Value> {
