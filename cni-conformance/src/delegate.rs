@@ -2,8 +2,8 @@
 //!
 //! It answers by itself, or has a real plugin answer; and it fails where it is told to.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
@@ -16,6 +16,9 @@ use crate::setup::Conformance;
 
 /// What the script writes to stderr at each call.
 pub(crate) const STDERR_MARK: &str = "conformance: the delegate's stderr";
+
+/// The most that is read of what it writes down, in bytes: as much as a plugin reads from stdin.
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The script. The words in `@` are replaced.
 const SCRIPT: &str = include_str!("delegate.sh");
@@ -114,12 +117,12 @@ impl Delegate {
         dirs.sort();
         let mut calls = Vec::with_capacity(dirs.len());
         for (_, dir) in dirs {
-            let environment = environment(&fs::read(dir.join("environ"))?);
+            let environment = environment(&read(&dir.join("environ"))?);
             let command = environment.iter().find(|(name, _)| name == cni_types::env::COMMAND);
             let command = command.map(|(_, value)| value.clone()).unwrap_or_default();
             // Only an answer of its own to ADD, or one of a real plugin, is kept.
-            let stdout = fs::read(dir.join("stdout")).unwrap_or_default();
-            calls.push(DelegateCall { command, environment, stdin: fs::read(dir.join("stdin"))?, stdout });
+            let stdout = read(&dir.join("stdout")).unwrap_or_default();
+            calls.push(DelegateCall { command, environment, stdin: read(&dir.join("stdin"))?, stdout });
             fs::remove_dir_all(dir)?;
         }
         Ok(calls)
@@ -138,6 +141,17 @@ impl DelegateCall {
     }
 }
 
+/// What the script has written down, which is what a plugin gave to it, and may be anything.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        let message = format!("what the delegate was given is larger than {MAX_BYTES} bytes");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    Ok(bytes)
+}
+
 /// What stands in `/proc/PID/environ`.
 fn environment(bytes: &[u8]) -> Vec<(String, String)> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -153,4 +167,22 @@ fn environment(bytes: &[u8]) -> Vec<(String, String)> {
 /// Text as a word of the shell.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_than_the_limit_is_read_of_what_a_delegate_was_given() {
+        let dir = TempDir::new().unwrap();
+        let path = dir.path().join("stdin");
+        File::create(&path).unwrap().set_len(MAX_BYTES + 1).unwrap();
+        assert_eq!(
+            read(&path).unwrap_err().to_string(),
+            "what the delegate was given is larger than 67108864 bytes"
+        );
+        fs::write(&path, "{}").unwrap();
+        assert_eq!(read(&path).unwrap(), b"{}");
+    }
 }

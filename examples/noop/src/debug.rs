@@ -9,6 +9,9 @@ use base64::engine::general_purpose::STANDARD;
 use cni_skel::{Result, ResultExt};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+/// The most bytes of such a file.
+pub(crate) const MAX_BYTES: u64 = 64 * 1024 * 1024;
+
 /// What the plugin is to say, and what it was told.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase", default)]
@@ -69,7 +72,8 @@ pub struct LogEntry {
 impl Debug {
     /// Reads a debug file.
     pub(crate) fn read(path: &Path) -> Result<Self> {
-        let text = fs::read(path).with_context(|| format!("reading debug file {path:?}"))?;
+        let text = File::open(path).and_then(bounded);
+        let text = text.with_context(|| format!("reading debug file {path:?}"))?;
         serde_json::from_slice(&text).with_context(|| format!("decoding debug file {path:?}"))
     }
 
@@ -92,8 +96,7 @@ impl LogEntry {
             let mut file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;
             // Two calls at once must not lose each other's entry.
             file.lock()?;
-            let mut text = Vec::new();
-            file.read_to_end(&mut text)?;
+            let text = bounded(&file)?;
             let mut log: Vec<Self> =
                 if text.is_empty() { Vec::new() } else { serde_json::from_slice(&text)? };
             log.push(self.clone());
@@ -103,6 +106,16 @@ impl LogEntry {
         };
         append().with_context(|| format!("appending to command log {path:?}"))
     }
+}
+
+/// All of a file, if it is no larger than anything that a test has written.
+fn bounded(file: impl Read) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    file.take(MAX_BYTES + 1).read_to_end(&mut text)?;
+    if text.len() as u64 > MAX_BYTES {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("larger than {MAX_BYTES} bytes")));
+    }
+    Ok(text)
 }
 
 fn to_base64<S: Serializer>(bytes: &[u8], serializer: S) -> std::result::Result<S::Ok, S::Error> {

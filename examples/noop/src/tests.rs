@@ -84,6 +84,18 @@ fn what_the_test_has_got_wrong_is_an_error() {
 }
 
 #[test]
+fn files_without_end_are_an_error_that_says_the_limit() {
+    let (exit, stdout, _) = call("ADD", "DEBUG=/dev/zero", &config("1.0.0"));
+    assert!(exit == 1 && stdout.contains("/dev/zero\\\": larger than 67108864 bytes"), "{stdout}");
+    let dir = tempfile::tempdir().unwrap();
+    let log = dir.path().join("log");
+    std::fs::File::create(&log).unwrap().set_len(super::debug::MAX_BYTES + 1).unwrap();
+    let config = json!({"cniVersion": "1.0.0", "name": "n", "type": "noop", "commandLog": log});
+    let (exit, stdout, _) = call("ADD", "", &config);
+    assert!(exit == 1 && stdout.contains("larger than 67108864 bytes"), "{stdout}");
+}
+
+#[test]
 fn the_configuration_can_name_the_debug_file_but_the_arguments_win() {
     with_debug(&json!({"ReportResult": "by configuration"}), |by_config, _| {
         let mut config = config("1.0.0");

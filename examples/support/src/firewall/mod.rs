@@ -17,7 +17,7 @@ pub mod probe;
 mod transaction;
 
 use std::fmt;
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -28,6 +28,12 @@ pub use self::transaction::transact;
 
 /// Where the programs live beside `PATH`, which a runtime's service may not hold.
 const SBIN: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
+
+/// The most bytes of a stream of such a program. The rules of ten thousand containers are some 10 MiB.
+pub const MAX_OUTPUT_BYTES: u64 = 64 * 1024 * 1024;
+
+/// What such a program gets of the environment: where it finds others, and what iptables has for its extensions and its lock.
+const KEPT: [&str; 3] = ["PATH", "XTABLES_LIBDIR", "XTABLES_LOCKFILE"];
 
 /// IPv4 or IPv6. Each has rules of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -160,8 +166,12 @@ impl SystemTools {
 impl Tools for SystemTools {
     fn run(&self, call: &Call) -> Result<Outcome> {
         let failed = |source| Error::io(format!("failed to run {call}"), source);
+        let kept = std::env::vars_os().filter(|(name, _)| KEPT.iter().any(|kept| name == kept));
         let mut child = Command::new(self.find(&call.tool)?)
             .args(&call.args)
+            // A runtime's environment is nothing to these programs, and may have secrets in it.
+            .env_clear()
+            .envs(kept)
             // Messages are matched on, and read by whoever reads ours.
             .env("LC_ALL", "C")
             .stdin(Stdio::piped())
@@ -169,28 +179,46 @@ impl Tools for SystemTools {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(failed)?;
-        let stdin = child.stdin.take();
-        let (written, output) = thread::scope(|scope| {
-            // Beside reading, as a program may answer before it has read everything.
+        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        // All three at once, as a program may answer before it has read everything. When one stream is given up, its end
+        // is closed: the program can write no more, and ends.
+        let (written, stdout, stderr) = thread::scope(|scope| {
             let writer =
                 scope.spawn(|| stdin.map_or(Ok(()), |mut pipe| pipe.write_all(call.stdin.as_bytes())));
-            let output = child.wait_with_output();
-            (writer.join(), output)
+            let messages = scope.spawn(|| bounded("stderr", stderr));
+            let stdout = bounded("stdout", stdout);
+            (writer.join(), stdout, messages.join())
         });
-        let output = output.map_err(failed)?;
-        match written {
+        if stdout.is_err() || !matches!(&stderr, Ok(Ok(_))) {
+            // It may not care that nobody reads. Without it there is nothing to kill.
+            let _ = child.kill();
+        }
+        let status = child.wait().map_err(failed)?;
+        match written.unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
             // Then the program had enough; its status tells whether that was success.
-            Ok(Err(error)) if error.kind() != io::ErrorKind::BrokenPipe => return Err(failed(error)),
-            Ok(_) => {}
-            Err(panic) => std::panic::resume_unwind(panic),
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(failed(error)),
+            _ => {}
         }
         Ok(Outcome {
-            success: output.status.success(),
-            status: output.status.to_string(),
-            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+            success: status.success(),
+            status: status.to_string(),
+            stdout: stdout.map_err(failed)?,
+            stderr: stderr.unwrap_or_else(|panic| std::panic::resume_unwind(panic)).map_err(failed)?,
         })
     }
+}
+
+/// All of a stream, as text; an error if it is too long, after which nobody reads it.
+fn bounded(name: &str, stream: Option<impl io::Read>) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    if let Some(stream) = stream {
+        stream.take(MAX_OUTPUT_BYTES + 1).read_to_end(&mut bytes)?;
+    }
+    if bytes.len() as u64 > MAX_OUTPUT_BYTES {
+        let message = format!("its {name} is larger than {MAX_OUTPUT_BYTES} bytes");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn is_executable(path: &Path) -> bool {

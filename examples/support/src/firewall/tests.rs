@@ -34,6 +34,33 @@ fn more_than_a_pipe_holds_goes_both_ways() {
 }
 
 #[test]
+fn output_without_end_is_an_error_that_says_the_limit() {
+    for (stream, redirection) in [("stdout", ""), ("stderr", " >&2")] {
+        // Ended by the pipe that nobody reads any more.
+        let (_dir, tools) = with_program("tool", &format!("exec cat /dev/zero{redirection}"));
+        let error = tools.run(&Call::new("tool", ["x"])).unwrap_err();
+        let cause = std::error::Error::source(&error).unwrap();
+        assert_eq!(
+            format!("{error}: {cause}"),
+            format!("failed to run tool x: its {stream} is larger than 67108864 bytes")
+        );
+    }
+}
+
+#[test]
+fn a_program_gets_no_more_of_the_environment_than_it_needs() {
+    let (_dir, tools) = with_program("tool", "exec env");
+    let outcome = tools.run(&Call::new("tool", ["x"])).unwrap();
+    // PWD and the like are the shell's.
+    let names = outcome.stdout.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name);
+    let others = names
+        .filter(|name| !KEPT.contains(name) && !["LC_ALL", "OLDPWD", "PWD", "SHLVL", "_"].contains(name));
+    assert_eq!(others.collect::<Vec<_>>(), [""; 0], "of what cargo gives to tests, nothing");
+    assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
+    assert!(outcome.stdout.contains("PATH=") && outcome.stdout.contains("LC_ALL=C\n"), "{}", outcome.stdout);
+}
+
+#[test]
 fn a_program_need_not_read_its_stdin() {
     let (_dir, tools) = with_program("tool", "exec 0<&-; echo done");
     let outcome = tools.run(&Call::new("tool", ["x"]).stdin("x".repeat(1 << 20))).unwrap();
