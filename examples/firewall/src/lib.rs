@@ -36,7 +36,7 @@
 //! | Both programs are needed, whatever the addresses. | That of the family. |
 //! | GC does nothing, STATUS is always good. | Both work. Containers that Go's plugin has set up have no record: GC leaves them. |
 //! | 10 to 25 programs for an ADD. | Two a family, or two in all by nftables: to read, and to change. Two to choose, if `backend` is not set. |
-//! | No nftables backend. | One, with a table of its own. |
+//! | No nftables backend. | One, with a table of its own. Beside firewalld, it keeps containers apart where iptables is not installed. |
 //!
 //! # nftables
 //!
@@ -71,7 +71,8 @@ use cni_skel::{
 use plugin_attach::owner::network_key;
 use plugin_attach::{Owner, warn};
 use plugin_support::atomic;
-use plugin_support::firewall::{SystemTools, Tools, probe};
+use plugin_support::firewall::probe::Backend as Rules;
+use plugin_support::firewall::{SystemTools, Tools};
 use plugin_support::kernel::Kernel;
 use plugin_support::records::Records;
 
@@ -157,11 +158,14 @@ impl Plugin for Firewall {
         if backend == Backend::Firewalld {
             firewalld::check(&*self.tools, &settings.zone, &addresses)?;
         }
-        let wanted = wanted(&settings, backend, bridge, addresses);
-        if backend == Backend::Nftables {
-            nft::check(&*self.tools, &owner, &wanted)
-        } else {
-            iptables::check(&*self.tools, &wanted)
+        match self.rules_by(backend, settings.ingress_policy) {
+            None => Ok(()),
+            Some(Rules::Iptables) => {
+                iptables::check(&*self.tools, &wanted(&settings, backend, bridge, addresses))
+            }
+            Some(Rules::Nftables) => {
+                nft::check(&*self.tools, &owner, &wanted(&settings, backend, bridge, addresses))
+            }
         }
     }
 
@@ -172,10 +176,10 @@ impl Plugin for Firewall {
             if settings.backend == Some(Backend::Firewalld) && !firewalld::is_running(&*self.tools) {
                 return Err(Error::message("firewalld is not on the system bus"));
             }
-            match backend {
-                Backend::Nftables => probe::Backend::Nftables.check(&*self.tools)?,
-                Backend::Firewalld if settings.ingress_policy == IngressPolicy::Open => {}
-                Backend::Firewalld | Backend::Iptables => iptables::works(&*self.tools)?,
+            match self.rules_by(backend, settings.ingress_policy) {
+                None => {}
+                Some(Rules::Iptables) => iptables::works(&*self.tools)?,
+                Some(Rules::Nftables) => Rules::Nftables.check(&*self.tools)?,
             }
             Ok(atomic::check_writable(req.config().data_dir())?)
         };
@@ -206,18 +210,32 @@ impl Firewall {
         Self { tools, kernel }
     }
 
-    /// The backend for when none is asked for. Rules of nftables let nothing through that those of iptables drop; so they
-    /// are for hosts that do not have iptables, not for those where it fails.
+    /// The backend for when none is asked for.
     fn choose(&self) -> Backend {
-        let tools = &*self.tools;
-        if firewalld::is_running(tools) {
+        if firewalld::is_running(&*self.tools) {
             return Backend::Firewalld;
         }
+        match self.choose_rules() {
+            Rules::Iptables => Backend::Iptables,
+            Rules::Nftables => Backend::Nftables,
+        }
+    }
+
+    /// Rules of nftables let nothing through that those of iptables drop; so they are for hosts that do not have iptables,
+    /// not for those where it fails.
+    fn choose_rules(&self) -> Rules {
+        let tools = &*self.tools;
         let is_installed = !matches!(iptables::works(tools), Err(plugin_support::Error::ToolMissing { .. }));
-        if is_installed || probe::Backend::Nftables.check(tools).is_err() {
-            Backend::Iptables
-        } else {
-            Backend::Nftables
+        if is_installed || Rules::Nftables.check(tools).is_err() { Rules::Iptables } else { Rules::Nftables }
+    }
+
+    /// Who makes the rules. firewalld has its own, and keeps nothing apart.
+    fn rules_by(&self, backend: Backend, policy: IngressPolicy) -> Option<Rules> {
+        match backend {
+            Backend::Firewalld if policy == IngressPolicy::Open => None,
+            Backend::Firewalld => Some(self.choose_rules()),
+            Backend::Iptables => Some(Rules::Iptables),
+            Backend::Nftables => Some(Rules::Nftables),
         }
     }
 
@@ -260,22 +278,33 @@ impl Firewall {
     fn make(&self, owner: &Owner, settings: &Settings, record: &Record) -> Result<()> {
         let (bridge, addresses) = (record.bridge.clone(), record.addresses.clone());
         let wanted = wanted(settings, record.backend, bridge, addresses);
-        if record.backend == Backend::Nftables {
-            let is_new = nft::add(&*self.tools, owner, &wanted).context("unable to set up nftables rules")?;
-            if is_new && let Ok(chains) = nft::droppers(&*self.tools) {
-                for chain in chains {
-                    warn(&format!(
-                        "the policy of nftables chain {chain:?} is to drop what is forwarded, which no rule of this \
-                         plugin lifts: add rules for containers to its table, or use another backend"
-                    ));
-                }
-            }
-            return Ok(());
-        }
         if record.backend == Backend::Firewalld {
             firewalld::add(&*self.tools, &record.zone, &record.addresses)?;
         }
-        iptables::add(&*self.tools, &wanted).context("unable to set up iptables rules")
+        match self.rules_by(record.backend, settings.ingress_policy) {
+            None => Ok(()),
+            Some(Rules::Iptables) => {
+                iptables::add(&*self.tools, &wanted).context("unable to set up iptables rules")
+            }
+            Some(Rules::Nftables) => {
+                let is_new =
+                    nft::add(&*self.tools, owner, &wanted).context("unable to set up nftables rules")?;
+                if is_new {
+                    self.warn_of_droppers();
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Tells of policies that a person may not have thought of. That they cannot be looked for is no matter.
+    fn warn_of_droppers(&self) {
+        for chain in nft::droppers(&*self.tools).unwrap_or_default() {
+            warn(&format!(
+                "the policy of nftables chain {chain:?} is to drop what is forwarded, which no rule of this plugin \
+                 lifts: add rules for containers to its table, or use another backend"
+            ));
+        }
     }
 
     /// Removes what records say, except for what other records say as well, and what nftables has of attachments whose key
@@ -298,7 +327,7 @@ impl Firewall {
         errors.extend(iptables::remove(&*self.tools, &by_iptables));
         let by_nft = Removal {
             addresses: free_addresses(records, others, Backend::Nftables),
-            bridges: self.bridges_gone(records, others, |backend| backend == Backend::Nftables),
+            bridges: self.bridges_gone(records, others, |backend| backend != Backend::Iptables),
         };
         if is_doomed.is_some() || !by_nft.is_empty() {
             let kept: Vec<_> = addresses_in(others, Backend::Nftables).collect();

@@ -42,7 +42,7 @@ const BRIDGES: &str = "bridges";
 const ISOLATED: &str = "isolated";
 const SAME_BRIDGE: &str = "same_bridge";
 
-/// Makes what is missing, all or nothing, and tells whether forwarded packets meet the table for the first time.
+/// Makes what is missing, all or nothing, and tells whether containers are let through for the first time.
 ///
 /// # Errors
 ///
@@ -52,7 +52,8 @@ pub(crate) fn add(tools: &dyn Tools, owner: &Owner, wanted: &Wanted) -> Result<b
     let nft = Nft::new(tools);
     let read = || nft.table_and_elements(FAMILY, TABLE);
     let plan = |table: &Option<Table>| {
-        let is_new = !table.as_ref().is_some_and(|table| table.is_hooked(FORWARD, "forward"));
+        let is_new = wanted.admin_chain.is_some()
+            && !table.as_ref().is_some_and(|table| table.is_hooked(FORWARD, "forward"));
         Ok::<_, Error>((addition(table.as_ref(), owner, wanted)?.commands, is_new))
     };
     transact(read()?, read, plan, |commands| nft.run_json(commands))
@@ -247,9 +248,9 @@ fn addition(table: Option<&Table>, owner: &Owner, wanted: &Wanted) -> Result<Add
         check_chain_name(admin_chain)?;
         addition.part(table, &containers());
         addition.jumps(table, admin_chain);
-    }
-    for address in &wanted.addresses {
-        addition.address(table, *address, &owner.label());
+        for address in &wanted.addresses {
+            addition.address(table, *address, &owner.label());
+        }
     }
     if let Some((bridge, policy)) = &wanted.isolation {
         check_link_name(bridge)?;

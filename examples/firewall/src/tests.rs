@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 
 use super::*;
 
+mod nftables;
+
 const SAVE: &str = "iptables-save --table filter";
 const NFT: &str = "nft -j list table inet cni_plugins_firewall";
 const SAVE6: &str = "ip6tables-save --table filter";
@@ -264,9 +266,11 @@ fn status_says_when_add_cannot_succeed() {
     assert!(outcome.assert_error(50).msg.contains("failed to find \"nft\""));
     let (outcome, _) = host.call(new().success(OWNER, "b false\n"), status(json!({"backend": "firewalld"})));
     assert!(outcome.assert_error(50).msg.contains("firewalld is not on the system bus"));
-    let isolated = status(json!({"backend": "firewalld", "ingressPolicy": "isolated"}));
-    let (outcome, _) = host.call(new().success(OWNER, "b true\n").missing("iptables-save"), isolated);
+    let isolated = || status(json!({"backend": "firewalld", "ingressPolicy": "isolated"}));
+    let without = || new().success(OWNER, "b true\n").missing("iptables-save");
+    let (outcome, _) = host.call(without().missing("nft").missing("iptables-save"), isolated());
     outcome.assert_error(50);
+    host.good(without().success("nft list tables", "").success("nft list tables", ""), isolated());
     std::fs::write(host.dir.path().join("file"), "").unwrap();
     let no_dir = status(json!({"backend": "iptables", "dataDir": host.dir.path().join("file")}));
     host.call(new().success(SAVE, ""), no_dir).0.assert_error(50);
@@ -352,10 +356,13 @@ fn isolation_stays_while_there_is_the_bridge() {
     let rule = "-A CNI-ISOLATION-STAGE-2 -o br0 -m comment --comment \"CNI firewall plugin rules (ingressPolicy: \
                 same-bridge)\" -j DROP";
     let isolated = format!("*filter\n:CNI-ISOLATION-STAGE-2 - [0:0]\n{rule}\nCOMMIT\n");
-    let adding = || new().success(&zone("addSource", V4), "").success(SAVE, &table(&[])).success(RESTORE, "");
+    let there = table(&[]);
+    let adding = || {
+        new().success(&zone("addSource", V4), "").success(SAVE, "").success(SAVE, &there).success(RESTORE, "")
+    };
     let stdins = host.good(adding(), add());
     // firewalld lets through; iptables keeps apart.
-    assert!(stdins[2].contains("-I CNI-ISOLATION-STAGE-2 -o br0") && !stdins[2].contains("10.2.0.2"));
+    assert!(stdins[3].contains("-I CNI-ISOLATION-STAGE-2 -o br0") && !stdins[3].contains("10.2.0.2"));
     let del = || Invocation::del("c1", "eth0").config(host.config(keys.clone()));
     host.good(new().success(&zone("removeSource", V4), ""), del());
 
@@ -366,129 +373,8 @@ fn isolation_stays_while_there_is_the_bridge() {
         .success(&zone("removeSource", V4), "")
         .success(SAVE, &isolated)
         .success(RESTORE, "")
-        .success(SAVE6, "");
+        .success(SAVE6, "")
+        .missing("nft");
     let stdins = host.good(tools, del());
     assert!(stdins[2].contains("-D CNI-ISOLATION-STAGE-2 -o br0"), "{}", stdins[2]);
-}
-
-/// The table of nftables with these addresses, each with the network and the container that it is said to belong to.
-fn nft_table(addresses: &[(&str, &str, &str)]) -> String {
-    let elements = addresses.iter().map(|(address, network, id)| {
-        json!({"elem": {"val": address, "comment": Owner::new(network, id, "eth0").label()}})
-    });
-    let set = json!({"set": {
-        "family": "inet", "table": "cni_plugins_firewall", "name": "containers_v4", "type": "ipv4_addr", "handle": 1,
-        "elem": elements.collect::<Vec<_>>(),
-    }});
-    json!({"nftables": [set]}).to_string()
-}
-
-/// The addresses that a transaction deletes.
-fn deleted(document: &str) -> Vec<String> {
-    let document: Value = serde_json::from_str(document).unwrap();
-    let deleted = document["nftables"].as_array().unwrap().iter().filter_map(|command| {
-        let element = &command.get("delete")?.get("element")?["elem"][0];
-        element.as_str().map(str::to_owned)
-    });
-    deleted.collect()
-}
-
-const APPLY: &str = "nft -j -f -";
-const CHAINS: &str = "nft -j list chains";
-const NO_TABLE: &str = "Error: No such file or directory\n";
-
-fn nft_add(host: &Host, keys: Value, id: &str, addresses: &[&str]) -> Invocation {
-    Invocation::add(id, "/run/netns/x", "eth0").config(host.config(keys)).prev_result(prev_result(addresses))
-}
-
-/// What makes the first container's rules.
-fn first() -> ScriptedTools {
-    new().failure(NFT, NO_TABLE).success(APPLY, "").success(CHAINS, r#"{"nftables": []}"#)
-}
-
-#[test]
-fn nftables_is_chosen_only_where_there_is_no_iptables() {
-    let host = Host::new();
-    let add = || nft_add(&host, json!({}), "c1", &["10.2.0.2/24"]);
-    // One that fails is there, and may have what would drop all the same.
-    let tools =
-        new().missing("busctl").failure(SAVE, "Permission denied\n").failure(SAVE, "Permission denied\n");
-    host.call(tools.failure(SAVE, "Permission denied\n"), add()).0.assert_error(999);
-    let tools = new().missing("busctl").missing("iptables-save").missing("nft").missing("iptables-save");
-    let (outcome, _) = host.call(tools.missing("iptables-save"), add());
-    assert!(outcome.assert_error(999).msg.contains("iptables-save"));
-    let tools = new()
-        .missing("busctl")
-        .missing("iptables-save")
-        .success("nft list tables", "")
-        .failure(NFT, NO_TABLE)
-        .success(APPLY, "")
-        .success(CHAINS, r#"{"nftables": []}"#);
-    host.good(tools, add());
-    // The record tells.
-    let tools = || new().success(NFT, &nft_table(&[("10.2.0.2", "n1", "c1")]));
-    let stdins =
-        host.good(tools().success(APPLY, ""), Invocation::del("c1", "eth0").config(host.config(json!({}))));
-    assert_eq!(deleted(&stdins[1]), ["10.2.0.2"]);
-}
-
-#[test]
-fn the_record_says_which_backend_has_made_the_rules() {
-    let host = Host::new();
-    let (by_iptables, by_nft) = (json!({"backend": "iptables"}), json!({"backend": "nftables"}));
-    host.good(new().success(SAVE, &table(&[V4])), host.add("c1", &["10.2.0.2/24"]));
-    host.good(first(), nft_add(&host, by_nft.clone(), "c2", &["10.2.0.3/24"]));
-    let del = |id: &str, keys: &Value| Invocation::del(id, "eth0").config(host.config(keys.clone()));
-    host.good(new().success(SAVE, &table(&[V4])).success(RESTORE, ""), del("c1", &by_nft));
-    let tools = new().success(NFT, &nft_table(&[("10.2.0.3", "n1", "c2")])).success(APPLY, "");
-    assert_eq!(deleted(&host.good(tools, del("c2", &by_iptables))[1]), ["10.2.0.3"]);
-    // The other backend's rules go when ADD is repeated by another one.
-    host.good(new().success(SAVE, &table(&[V4])), host.add("c1", &["10.2.0.2/24"]));
-    let tools = new()
-        .success(SAVE, &table(&[V4]))
-        .success(RESTORE, "")
-        .failure(NFT, NO_TABLE)
-        .success(APPLY, "")
-        .success(CHAINS, r#"{"nftables": []}"#);
-    let stdins = host.good(tools, nft_add(&host, by_nft, "c1", &["10.2.0.2/24"]));
-    assert!(stdins[1].contains("-D CNI-FORWARD -s 10.2.0.2/32"), "{stdins:?}");
-}
-
-#[test]
-fn an_address_of_a_container_that_another_backend_let_through_is_still_taken_down() {
-    let host = Host::new();
-    host.good(new().success(SAVE, &table(&[V4])), host.add("c1", &["10.2.0.2/24"]));
-    host.good(first(), nft_add(&host, json!({"backend": "nftables"}), "c2", &["10.2.0.2/24"]));
-    let stdins = host.good(new().success(SAVE, &table(&[V4])).success(RESTORE, ""), host.del("c1"));
-    assert!(stdins[1].contains("-D CNI-FORWARD -s 10.2.0.2/32"), "{stdins:?}");
-}
-
-#[test]
-fn without_a_record_the_comment_says_whose_address_it_is() {
-    let host = Host::new();
-    let there = nft_table(&[("10.2.0.2", "n1", "c1"), ("10.2.0.3", "n1", "c2"), ("10.2.0.4", "n2", "c1")]);
-    let keys = json!({"backend": "nftables"});
-    let del = Invocation::del("c1", "eth0").config(host.config(keys.clone()));
-    let stdins = host.good(new().success(NFT, &there).success(APPLY, ""), del);
-    assert_eq!(deleted(&stdins[1]), ["10.2.0.2"]);
-    let gc = |valid: &[(&str, &str)]| Invocation::gc(valid.iter().copied()).config(host.config(json!({})));
-    let stdins = host.good(new().success(NFT, &there).success(APPLY, ""), gc(&[("c2", "eth0")]));
-    assert_eq!(deleted(&stdins[1]), ["10.2.0.2"], "neither a valid attachment's nor of another network");
-    // Whoever has it by the record keeps it, whatever the comment says.
-    host.good(first(), nft_add(&host, keys, "c3", &["10.2.0.2/24"]));
-    host.good(new().success(NFT, &there), gc(&[("c2", "eth0"), ("c3", "eth0")]));
-}
-
-#[test]
-fn the_first_container_is_told_of_policies_that_drop() {
-    let host = Host::new();
-    let chain =
-        json!({"family": "ip", "table": "filter", "name": "FORWARD", "hook": "forward", "policy": "drop"});
-    let own = json!({"family": "inet", "table": "cni_plugins_firewall", "name": "forward", "hook": "forward", "policy": "drop"});
-    let chains = json!({"nftables": [{"chain": chain}, {"chain": own}]}).to_string();
-    let tools = new().success(CHAINS, &chains);
-    assert_eq!(nft::droppers(&tools).unwrap(), ["ip filter FORWARD"]);
-    // To look is no condition.
-    let tools = new().failure(NFT, NO_TABLE).success(APPLY, "").failure(CHAINS, "no\n");
-    host.good(tools, nft_add(&host, json!({"backend": "nftables"}), "c1", &["10.2.0.2/24"]));
 }
