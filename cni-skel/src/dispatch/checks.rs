@@ -16,8 +16,9 @@ pub(super) fn refuse_own_netns(call: &Call, netns: &Netns) -> Result<(), ErrorOb
     if vars::may_use_own_netns(call) {
         return Ok(());
     }
-    let Some(own) = call.own_netns() else { return Ok(()) };
-    if NetnsId::of(netns.path()).as_ref() != Some(own) {
+    // The plugin's own last: /proc makes what it tells of a process when it is asked, and that takes its time.
+    let Some(given) = NetnsId::of(netns.path()) else { return Ok(()) };
+    if call.own_netns() != Some(&given) {
         return Ok(());
     }
     let msg = "plugin's netns and netns from CNI_NETNS should not be the same";
