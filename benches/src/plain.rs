@@ -56,6 +56,30 @@ struct Dns {
     domain: Option<String>,
 }
 
+/// A request of ADD to a chained plugin.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Request {
+    cni_version: String,
+    name: String,
+    r#type: String,
+    prev_result: Result,
+}
+
+/// Decodes a request of ADD and prints its `prevResult`, as [`Passthrough`](crate::Passthrough) does.
+///
+/// # Errors
+///
+/// When it is none.
+pub fn give_back(json: &[u8]) -> serde_json::Result<Vec<u8>> {
+    let request: Request = serde_json::from_slice(json)?;
+    let given = [&request.cni_version, &request.name, &request.r#type];
+    if given.iter().any(|text| text.is_empty()) {
+        return Err(serde::de::Error::custom("a key is empty"));
+    }
+    print(&request.prev_result)
+}
+
 /// Decodes a result of 1.0.0 and prints it as one of 0.4.0, indented.
 ///
 /// # Errors
@@ -67,6 +91,10 @@ pub fn convert(json: &[u8]) -> serde_json::Result<Vec<u8>> {
     for ip in &mut result.ips {
         ip.version = Some(if ip.address.is_ipv4() { "4" } else { "6" }.to_owned());
     }
+    print(&result)
+}
+
+fn print(result: &Result) -> serde_json::Result<Vec<u8>> {
     let mut text = Vec::with_capacity(512);
     let formatter = serde_json::ser::PrettyFormatter::with_indent(b"    ");
     result.serialize(&mut serde_json::Serializer::with_formatter(&mut text, formatter))?;

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What is built statically.
-const STATIC: [&str; 7] = ["noop", "passthrough", "peak", "bridge", "host-local", "portmap", "cnitool"];
+const STATIC: [&str; 8] =
+    ["noop", "passthrough", "plain", "peak", "bridge", "host-local", "portmap", "cnitool"];
 /// What is built as cargo does it without being asked.
 const DYNAMIC: [&str; 3] = ["noop", "passthrough", "library"];
 /// The packages of both.
 const PACKAGES: [&str; 6] = ["noop", "bridge", "host-local", "portmap", "cnitool", "cni-benches"];
-/// What empty programs are built with, as the workspace's release profile builds.
+/// What programs without a package are built with, as the workspace's release profile builds.
 const LIKE_RELEASE: [&str; 4] = ["-Copt-level=3", "-Clto=fat", "-Ccodegen-units=1", "-Cstrip=symbols"];
 /// Where Debian puts the sources of Go's library.
 const GO_SOURCES: &str = "/usr/share/gocode";
@@ -43,10 +44,16 @@ impl Programs {
         run(cargo().args(["--target", &triple]).args(selection(&STATIC)));
         run(cargo().args(selection(&DYNAMIC)));
         let empty = workspace().join("benches/peers/empty");
-        for (name, more) in [("empty-dynamic", None), ("empty-static", Some(format!("--target={triple}")))] {
-            let mut rustc = Command::new("rustc");
-            rustc.current_dir(workspace()).args(LIKE_RELEASE).args(more).args(["--edition", "2024", "-o"]);
-            run(rustc.arg(peers.join(name)).arg(empty.join("empty.rs")));
+        for name in ["empty", "echo"] {
+            for (linked, more) in [("dynamic", None), ("static", Some(format!("--target={triple}")))] {
+                let mut rustc = Command::new("rustc");
+                rustc.current_dir(workspace()).args(LIKE_RELEASE).args(more).args([
+                    "--edition",
+                    "2024",
+                    "-o",
+                ]);
+                run(rustc.arg(peers.join(format!("{name}-{linked}"))).arg(empty.join(format!("{name}.rs"))));
+            }
         }
         let c = empty.join("empty.c");
         run(Command::new("gcc").args(["-O2", "-s", "-static", "-o"]).arg(peers.join("c-static")).arg(&c));

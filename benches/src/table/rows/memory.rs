@@ -26,6 +26,8 @@ pub(crate) fn run(bench: &Bench, report: &mut Report) {
         ("`noop`, static", programs.of_static("noop"), true),
         ("the plugin that gives `prevResult` back, static", programs.of_static("passthrough"), true),
         ("an empty Rust program, static", programs.peer("empty-static"), false),
+        ("a Rust program that writes its stdin back, static", programs.peer("echo-static"), false),
+        ("that plugin by serde_json's derives alone, static", programs.of_static("plain"), false),
         ("`noop`, dynamic", programs.of_dynamic("noop"), false),
         ("`noop` in Go", programs.peer("go/noop"), false),
     ] {

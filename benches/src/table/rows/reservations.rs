@@ -1,8 +1,9 @@
 //! host-local by how much is reserved.
 
-use std::fs;
+use std::fs::{self, File};
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
@@ -13,15 +14,26 @@ use crate::table::report::{Report, mark, time};
 use crate::table::stats::median;
 
 const HELD: [u32; 4] = [0, 1000, 10_000, 50_000];
+/// The first address that is reserved.
+const FIRST: u32 = u32::from_be_bytes([10, 0, 0, 2]);
 
 pub(crate) fn run(bench: &Bench, report: &mut Report) {
     report.section(
         "host-local by the number of reservations held, whole processes",
-        &["held", "ADD", "DEL", "GC of all", "GC of one", "ADD of Go's", "DEL of Go's"],
+        &[
+            "held",
+            "ADD",
+            "DEL",
+            "GC of all",
+            "GC of one",
+            "read and removed in a loop, one",
+            "ADD of Go's",
+            "DEL of Go's",
+        ],
     );
     let ours = bench.programs.of_static("host-local");
     let go = go_plugin("host-local");
-    let (mut adds, mut dels, mut gcs) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut adds, mut dels, mut gcs, mut loops) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for held in HELD {
         let network = Network::holding(held, &ours, "1.1.0");
         let (add, del) = network.attach(bench.rounds(200));
@@ -29,6 +41,9 @@ pub(crate) fn run(bench: &Bench, report: &mut Report) {
         adds.push(add);
         dels.push(del);
         gcs.push(gc / f64::from(held.max(1)));
+        loops.push(remove_in_a_loop(held) / f64::from(held.max(1)));
+        let of_one =
+            |times: &[f64]| times.last().filter(|_| held > 0).map_or_else(String::new, |&one| time(one));
         // Go's takes long enough to tell with a few.
         let theirs = go.as_ref().ok().map(|go| Network::holding(held, go, "1.0.0").attach(bench.rounds(5)));
         let told =
@@ -38,7 +53,8 @@ pub(crate) fn run(bench: &Bench, report: &mut Report) {
             time(add),
             time(del),
             time(gc),
-            if held == 0 { String::new() } else { time(gc / f64::from(held)) },
+            of_one(&gcs),
+            of_one(&loops),
             told(|(add, _)| add),
             told(|(_, del)| del),
         ]);
@@ -56,6 +72,36 @@ pub(crate) fn run(bench: &Bench, report: &mut Report) {
         "linear: ≤ 1.5 ×",
         mark(Some(growth <= 1.5)),
     ]);
+    let growth = loops[3] / loops[2];
+    report.row(&["the loop: the same, which is the file system's share", &format!("{growth:.2} ×"), "", ""]);
+}
+
+/// What GC cannot do without: the files of as many reservations read, removed, and their directory flushed. In
+/// microseconds.
+fn remove_in_a_loop(held: u32) -> f64 {
+    let root = tempfile::tempdir().unwrap();
+    let dir = fill(root.path(), held);
+    let start = Instant::now();
+    let paths: Vec<PathBuf> = fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().path()).collect();
+    for path in &paths {
+        fs::read(path).unwrap();
+    }
+    for path in &paths {
+        fs::remove_file(path).unwrap();
+    }
+    File::open(&dir).unwrap().sync_all().unwrap();
+    start.elapsed().as_secs_f64() * 1e6
+}
+
+/// Makes a network's directory with this many reservations.
+fn fill(root: &Path, held: u32) -> PathBuf {
+    let dir = root.join("bench");
+    fs::create_dir(&dir).unwrap();
+    for n in 0..held {
+        let address = Ipv4Addr::from(FIRST + n);
+        fs::write(dir.join(address.to_string()), format!("{:064x}\r\neth0", n + 1)).unwrap();
+    }
+    dir
 }
 
 /// A network with its reservations, and the plugin that keeps them.
@@ -68,15 +114,9 @@ struct Network {
 impl Network {
     fn holding(held: u32, plugin: &Path, version: &'static str) -> Self {
         let root = tempfile::tempdir().unwrap();
-        let dir = root.path().join("bench");
-        fs::create_dir(&dir).unwrap();
-        let first = u32::from_be_bytes([10, 0, 0, 2]);
-        for n in 0..held {
-            let address = Ipv4Addr::from(first + n);
-            fs::write(dir.join(address.to_string()), format!("{:064x}\r\neth0", n + 1)).unwrap();
-        }
+        let dir = fill(root.path(), held);
         if let Some(last) = held.checked_sub(1) {
-            fs::write(dir.join("last_reserved_ip.0"), Ipv4Addr::from(first + last).to_string()).unwrap();
+            fs::write(dir.join("last_reserved_ip.0"), Ipv4Addr::from(FIRST + last).to_string()).unwrap();
         }
         Self { root, plugin: plugin.to_owned(), version }
     }
