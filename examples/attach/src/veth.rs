@@ -22,6 +22,22 @@ pub struct Place<'a> {
     pub container_netlink: &'a Handle,
 }
 
+/// Asserts that the container has no such link yet.
+///
+/// # Errors
+///
+/// When it has, or the kernel does not say.
+pub fn assert_free(place: Place<'_>, ifname: &str) -> Result<()> {
+    match place.container_netlink.link(ifname) {
+        Err(error) if error.is_not_found() => Ok(()),
+        Err(error) => Err(error.into()),
+        Ok(_) => Err(Error::message(format!(
+            "container veth name ({ifname:?}) already exists: {ifname:?} is in netns {:?}",
+            place.container.path()
+        ))),
+    }
+}
+
 /// Makes a pair, both ends down: `ifname` in the container, and a name of nobody on the host. Gives the latter.
 ///
 /// # Errors

@@ -26,6 +26,8 @@ pub(crate) fn add(plugin: &Ptp, req: &AddRequest<Ptp>) -> Result<AddResult> {
     let place =
         Place { host: &host, host_netlink: &host_netlink, container: &netns, container_netlink: &netlink };
 
+    // Before the IPAM plugin is asked: what a failed ADD gives back would be the addresses of the ADD before it.
+    veth::assert_free(place, &owner.ifname)?;
     // Dropped last: the addresses are given back when nobody has them any more.
     let lease = ipam.add()?;
     let mut undo = Undo::default();

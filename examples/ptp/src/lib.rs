@@ -34,6 +34,7 @@
 //! | --- | --- |
 //! | A dual stack ADD takes two seconds. | It takes none of them, see above. |
 //! | What fails early after the IPAM plugin's ADD keeps the addresses; a failed ADD leaves the pair of links. | Nothing is left but the wish to forward packets. |
+//! | A name that is taken in the container is noticed after the IPAM plugin has given addresses. | Before. |
 //! | A `prevResult` is dropped. | It stays in the result. |
 //! | An address without gateway, of a network of one address, or in the network of another fails half way. | The first is refused before anything is made, the others work. |
 //! | A container has one interface in a network. | It may have several. |

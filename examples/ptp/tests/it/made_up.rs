@@ -119,6 +119,18 @@ fn a_container_with_the_same_address_is_refused() {
     assert_eq!(world.host().links().unwrap().len(), 2);
 }
 
+/// A runtime must not do that; a container that runs keeps its addresses all the same.
+#[test]
+fn a_second_add_is_refused_before_the_ipam_plugin_is_asked() {
+    let world = world();
+    let config = config(&json!({}));
+    let added = world.add(&config);
+    let outcome = world.add(&config);
+    assert!(outcome.assert_error(999).msg.starts_with("container veth name (\"eth0\") already exists"));
+    assert_eq!(commands(&outcome), []);
+    world.check(&config, &added).assert_success();
+}
+
 #[test]
 fn without_addresses_there_is_no_ptp() {
     for ipam in [json!(null), json!({}), json!({"type": ""})] {
