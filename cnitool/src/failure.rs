@@ -106,6 +106,8 @@ pub(crate) enum Fault {
     Plugin(FindError),
     /// A directory whose programs are no plugins.
     Programs(PathBuf),
+    /// A check that is left out, and nobody says why.
+    Reason(String),
     /// Two files of one name.
     Twice(String),
     /// No name for a new plugin.

@@ -61,9 +61,13 @@ fn kit(args: &Conformance, context: &Context<'_>) -> Result<cni_conformance::Con
         kit = kit.search_path(search_path);
     }
     for except in &args.except {
-        let (id, reason) = except.split_once('=').unwrap_or((except, "left out"));
+        let (id, reason) = except.split_once('=').unwrap_or((except, ""));
         if Check::find(id).is_none() {
             return Err(usage("--except", Fault::Check(id.to_owned())));
+        }
+        // Whoever reads the report later has to know why.
+        if reason.trim().is_empty() {
+            return Err(usage("--except", Fault::Reason(id.to_owned())));
         }
         kit = kit.except(id, reason);
     }

@@ -122,6 +122,7 @@ impl fmt::Display for Fault {
                     dir.display()
                 )
             }
+            Self::Reason(id) => write!(f, "why is {id:?} left out? expected {id}=REASON"),
             Self::Twice(name) => write!(f, "{name:?} is given twice, and can be installed only once"),
             Self::Unfit(name, unfit) => write!(f, "{name:?} cannot be a new plugin's name: {unfit}"),
             Self::WorkingDir(error) => write!(f, "cannot tell what it is relative to: {error}"),

@@ -130,6 +130,14 @@ fn what_cannot_be_used_is_told_before_anything_is_run() {
         ),
         (&["bridge", "--config", "config.json", "--except", "x"], "error: --except: there is no check \"x\""),
         (
+            &["bridge", "--config", "config.json", "--except", "concurrent"],
+            "error: --except: why is \"concurrent\" left out? expected concurrent=REASON",
+        ),
+        (
+            &["bridge", "--config", "config.json", "--except", "concurrent= "],
+            "error: --except: why is \"concurrent\" left out? expected concurrent=REASON",
+        ),
+        (
             &["bridge", "--config", "config.json", "--junit", "a/b"],
             "error: --junit: cannot use a/b: No such file",
         ),
