@@ -158,7 +158,7 @@ pub(crate) fn remove_own(netlink: &Handle, owner: &Owner) -> Result<()> {
 }
 
 /// Whose traffic is redirected to a link.
-fn redirecting(netlink: &Handle, to: &Link) -> Result<Vec<Link>> {
+pub(crate) fn redirecting(netlink: &Handle, to: &Link) -> Result<Vec<Link>> {
     let mut users = Vec::new();
     for link in netlink.links()?.into_iter().filter(|link| link.is_kind("veth")) {
         match netlink.redirects(&link) {

@@ -125,9 +125,20 @@ impl Plugin for Bandwidth {
             }
         };
         let ifbs = ifb::of(&netlink, &owner, end.as_ref(), alive)?;
-        if let Some(end) = &end {
+        let limits = Limits::new(req.config(), req.runtime());
+        let is_limited = limits.is_ok_and(|limits| limits.ingress.is_some());
+        let clear = |end: &Link| {
             let is_own = veth::key(end).is_some() || end::is_listed(req.prev_result(), end);
-            failures.extend(clear(&netlink, end, &ifbs, is_own).err());
+            clear(&netlink, end, &ifbs, is_own, is_limited)
+        };
+        if let Some(end) = &end {
+            failures.extend(clear(end).err());
+        } else {
+            // A namespace that nobody named may live on, and the pair with it: what is redirected tells which it is.
+            for ifb in &ifbs {
+                let ends = ifb::redirecting(&netlink, ifb);
+                failures.extend(ends.and_then(|ends| ends.iter().try_for_each(clear)).err());
+            }
         }
         for link in &ifbs {
             let deleted = ifb::gone(netlink.delete(link));
@@ -192,8 +203,9 @@ fn host_end(inside: &Handle, host: &Handle, owner: &Owner) -> Result<Option<Link
 }
 
 /// Takes off what limits a pair that lives on. What is redirected to none of the attachment's is not its own, and the same
-/// holds for a token bucket on a link of which nobody says that it is.
-fn clear(netlink: &Handle, end: &Link, ifbs: &[Link], is_own: bool) -> Result<()> {
+/// holds for a token bucket on a link of which nobody says that it is, unless the attachment `is_limited` there and has the
+/// redirection.
+fn clear(netlink: &Handle, end: &Link, ifbs: &[Link], is_own: bool, is_limited: bool) -> Result<()> {
     let redirects = netlink.redirects(end)?;
     let qdiscs = netlink.qdiscs(end)?;
     let redirected = ifbs.iter().any(|ifb| redirects.contains(&ifb.index));
@@ -203,6 +215,7 @@ fn clear(netlink: &Handle, end: &Link, ifbs: &[Link], is_own: bool) -> Result<()
     if redirected || unused {
         ifb::gone(netlink.leave_ingress(end))?;
     }
+    let is_own = is_own || (redirected && is_limited);
     if is_own && qdiscs.iter().any(plugin_support::netlink::Qdisc::is_rate_limit) {
         ifb::gone(netlink.unlimit_rate(end))?;
     }

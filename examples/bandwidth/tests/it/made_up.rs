@@ -232,6 +232,24 @@ fn c22_del_twice_before_add_and_without_the_netns() {
 }
 
 #[test]
+fn del_without_netns_or_result_takes_the_limits_off_a_pair_that_lives_on() {
+    for keys in [both_ways(), json!({"egressRate": 8_000_000, "egressBurst": 800_000})] {
+        let world = world();
+        let mut config = crate::config("1.0.0", &keys);
+        world.add(&config).assert_success();
+        config.as_object_mut().unwrap().remove("prevResult");
+        world.run(Invocation::del("c1", "eth0").config(&config)).assert_success();
+        assert_eq!(on_end(&world.host(), "veth0"), (0, 0, 0), "{keys}");
+        // The same where only the earlier result is missing.
+        config["prevResult"] = crate::config("1.0.0", &keys)["prevResult"].clone();
+        world.add(&config).assert_success();
+        config.as_object_mut().unwrap().remove("prevResult");
+        world.del(&config).assert_success();
+        assert_eq!(on_end(&world.host(), "veth0"), (0, 0, 0), "{keys}");
+    }
+}
+
+#[test]
 fn del_leaves_what_is_anothers() {
     let world = world();
     let host = world.host();
