@@ -1,7 +1,6 @@
 //! On the real kernel: one namespace plays the host, others the containers. Needs root.
 
-use cni_skel::Dispatcher;
-use cni_skel::testing::{Invocation, conformance_of};
+use cni_skel::testing::Invocation;
 use plugin_attach::testing::{Node, has_tools, is_cut_off, pings, wire};
 use plugin_support::testing::TestNetns;
 use ptp::Ptp;
@@ -133,13 +132,6 @@ fn rules(node: &Node<Ptp>) -> Vec<String> {
         .filter(|line| line.contains("CNI-") || line.contains("net: n1"))
         .map(str::to_owned)
         .collect()
-}
-
-#[test]
-fn c97_conforms_on_the_kernel() {
-    let Some((node, a, b)) = three() else { return };
-    let respond = |call| Dispatcher::new(&Ptp::default()).respond(call);
-    node.assert_conforms(conformance_of("ptp", respond, config(&json!({}))), &a, &b);
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! On the real kernel. Needs root.
 
-use cni_skel::Dispatcher;
-use cni_skel::testing::{Invocation, conformance_of};
+use cni_skel::testing::Invocation;
 use plugin_attach::testing::{Node, has_tools};
 use plugin_support::netlink::LinkDetails;
 use plugin_support::testing::TestNetns;
@@ -113,11 +112,4 @@ fn links_that_are_no_taps_are_told() {
 fn status_says_that_it_works() {
     let Some((node, ..)) = scene() else { return };
     node.run(Invocation::status().config(config(&json!({}))), &json!({})).assert_success();
-}
-
-#[test]
-fn c97_conforms_on_the_kernel() {
-    let Some((node, a, b)) = scene() else { return };
-    let respond = |call| Dispatcher::new(&Tap::default()).respond(call);
-    node.assert_conforms(conformance_of("tap", respond, config(&json!({}))), &a, &b);
 }

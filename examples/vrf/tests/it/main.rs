@@ -179,6 +179,22 @@ fn status_and_gc_have_nothing_to_do_but_read() {
     world.run(Invocation::gc([]).config(config("1.1.0", &json!({})))).assert_success();
 }
 
+#[test]
+fn c97_conforms() {
+    let world = world();
+    // Those that the checks name, with the interfaces that they ask for.
+    let netns = |number| format!("/run/netns/conformance-{}-{number}", std::process::id());
+    for number in 1..=2 {
+        world.fake.add_netns(netns(number));
+        let inside = plugin_support::kernel::Kernel::from(&world.fake).netns(netns(number)).unwrap();
+        let inside = inside.netlink().unwrap();
+        for name in ["eth0", "cf2", "cf3", "cf99"] {
+            inside.create(&NewLink::new(name, LinkKind::Veth(Peer::new(format!("to-{name}"))))).unwrap();
+        }
+    }
+    world.assert_conforms(&config("1.1.0", &json!({})));
+}
+
 /// On the real kernel, with Go's plugin beside: a domain, or the same refusal and nothing left. Needs root.
 #[test]
 fn the_kernel_has_domains_or_says_that_it_has_not() {
