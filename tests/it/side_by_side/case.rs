@@ -1,5 +1,7 @@
 //! What the two are given: configurations and calls, as a table says them in few words.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 /// The cases of one plugin.
@@ -12,7 +14,19 @@ pub(super) struct Suite {
     /// The result that a plugin before it in the chain would give, if it has to have one.
     pub(super) prev_result: Option<Value>,
     pub(super) scope: Scope,
+    /// A script that prints what else is looked at in a place; its arguments lead `ip` and `tc` there.
+    pub(super) more: &'static str,
     pub(super) cases: Vec<Case>,
+}
+
+impl Suite {
+    /// Where the plugin may change something in a case.
+    pub(super) fn places(&self, case: &Case) -> Vec<&'static str> {
+        let host = matches!(self.scope, Scope::Host | Scope::Both).then_some("host");
+        let containers = matches!(self.scope, Scope::Containers | Scope::Both);
+        let ids: BTreeSet<_> = case.calls.iter().map(|call| call.id).filter(|_| containers).collect();
+        host.into_iter().chain(ids).collect()
+    }
 }
 
 /// What a plugin may change beside files.

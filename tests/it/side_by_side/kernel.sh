@@ -1,5 +1,7 @@
 # Prints what the kernel has in the places that are its arguments, `host` and containers, in sections. A section starts
-# with a line of `##`, its kind and its place.
+# with a line of `##`, its kind and its place. The first argument is a script that prints more.
+more=$1
+shift
 
 # Patterns of names: each namespace has its own links.
 settings="
@@ -20,6 +22,8 @@ look() {
     echo "## routes $place"
     ip "$@" -4 route show
     ip "$@" -6 route show
+    echo "## more $place"
+    eval "$more"
     echo "## settings $place"
 }
 

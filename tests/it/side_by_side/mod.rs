@@ -5,21 +5,33 @@ mod case;
 mod cases;
 mod compare;
 mod improvement;
+mod pairs;
 mod snapshot;
 mod text;
 mod world;
 
-use std::panic::resume_unwind;
-use std::thread;
-
-use case::{Case, Suite};
-use compare::Difference;
+use case::Suite;
 use improvement::Improvements;
-use world::World;
+use pairs::Pairs;
+
+#[test]
+fn bandwidth() {
+    compare(&cases::bandwidth::suite());
+}
 
 #[test]
 fn bridge() {
     compare(&cases::bridge::suite());
+}
+
+#[test]
+fn firewall() {
+    compare(&cases::firewall::suite());
+}
+
+#[test]
+fn host_device() {
+    compare(&cases::host_device::suite());
 }
 
 #[test]
@@ -28,8 +40,28 @@ fn host_local() {
 }
 
 #[test]
+fn ipvlan() {
+    compare(&cases::modules::ipvlan());
+}
+
+#[test]
+fn macvlan() {
+    compare(&cases::macvlan::suite());
+}
+
+#[test]
 fn portmap() {
     compare(&cases::portmap::suite());
+}
+
+#[test]
+fn ptp() {
+    compare(&cases::ptp::suite());
+}
+
+#[test]
+fn sbr() {
+    compare(&cases::sbr::suite());
 }
 
 #[test]
@@ -42,21 +74,41 @@ fn tuning() {
     compare(&cases::tuning::suite());
 }
 
-fn suites() -> [Suite; 5] {
+#[test]
+fn vlan() {
+    compare(&cases::modules::vlan());
+}
+
+#[test]
+fn vrf() {
+    compare(&cases::modules::vrf());
+}
+
+fn suites() -> [Suite; 14] {
     [
+        cases::bandwidth::suite(),
         cases::bridge::suite(),
+        cases::firewall::suite(),
+        cases::host_device::suite(),
         cases::host_local::suite(),
+        cases::modules::ipvlan(),
+        cases::macvlan::suite(),
         cases::portmap::suite(),
+        cases::ptp::suite(),
+        cases::sbr::suite(),
         cases::static_ipam::suite(),
         cases::tuning::suite(),
+        cases::modules::vlan(),
+        cases::modules::vrf(),
     ]
 }
 
 fn compare(suite: &Suite) {
     let mut improvements = Improvements::of(suite.plugin);
+    let mut pairs = Pairs::new(suite);
     let mut faults = Vec::new();
     for case in &suite.cases {
-        let Some(differences) = differences(suite, case) else { return };
+        let Some(differences) = pairs.differences(case) else { return };
         for difference in differences {
             let left = improvements.explain(&case.name, difference);
             faults.extend(left.map(|left| format!("{}: {left}", case.name)));
@@ -70,17 +122,4 @@ fn compare(suite: &Suite) {
         suite.cases.len(),
         faults.join("\n")
     );
-}
-
-/// How the two differ, call by call; `None` where the test is skipped.
-fn differences(suite: &Suite, case: &Case) -> Option<Vec<Difference>> {
-    let (gos, ours) = (World::of_gos(suite)?, World::of_ours(suite)?);
-    // At once: both wait for the kernel most of the time.
-    let (gos, ours) = thread::scope(|scope| {
-        let gos = scope.spawn(|| gos.run(case));
-        let ours = ours.run(case);
-        (gos.join().unwrap_or_else(|panic| resume_unwind(panic)), ours)
-    });
-    assert_eq!(gos.len(), ours.len());
-    Some(gos.into_iter().zip(ours).filter_map(|(go, our)| Difference::between(go, our)).collect())
 }

@@ -25,14 +25,15 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    /// What files there are, and what the kernel has in `places`, which are `host` and names of namespaces.
-    pub(super) fn take(host: &PrivateHost, places: &[&str]) -> Self {
+    /// What files there are, and what the kernel has in `places`, which are `host` and names of namespaces; with what the
+    /// script `more` prints of each.
+    pub(super) fn take(host: &PrivateHost, places: &[&str], more: &str) -> Self {
         let mut snapshot = Self::default();
         for dir in DIRS {
             snapshot.file(host, Path::new(dir));
         }
         if !places.is_empty() {
-            let text = host.run(["bash", "-c", KERNEL, "kernel"].iter().chain(places)).stdout;
+            let text = host.run(["bash", "-c", KERNEL, "kernel", more].iter().chain(places)).stdout;
             let mut section = ("", "");
             for line in text.lines().filter(|line| !line.is_empty()) {
                 match line.strip_prefix("## ") {
@@ -94,6 +95,7 @@ impl Snapshot {
             ("txqlen", &queue),
             ("master", &link["master"]),
             ("promiscuity", &link["promiscuity"]),
+            ("mode", &link["linkinfo"]["info_data"]["mode"]),
             ("vlan_filtering", &link["linkinfo"]["info_data"]["vlan_filtering"]),
             ("hairpin", &of_port["hairpin"]),
             ("isolated", &of_port["isolated"]),

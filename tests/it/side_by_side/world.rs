@@ -1,12 +1,12 @@
 //! A private host with one set of plugins, on which the calls of a case are made.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use cni_tests::bins::Plugin::{self, Go, Ours};
 use cni_tests::private_host::{PrivateHost, Ran};
 use serde_json::{Value, json};
 
-use super::case::{Call, Case, Scope, Suite};
+use super::case::{Call, Case, Suite};
 use super::compare::{Failure, Step};
 use super::snapshot::Snapshot;
 use super::text::{is_random_mac, settled};
@@ -33,6 +33,8 @@ pub(super) struct World<'a> {
     results: BTreeMap<(&'static str, &'static str), Value>,
     /// The hardware addresses of the containers' links, and what they are called.
     macs: Vec<(String, String)>,
+    /// What there was after the last call.
+    left: Vec<String>,
 }
 
 impl<'a> World<'a> {
@@ -49,15 +51,27 @@ impl<'a> World<'a> {
         let plugins: Vec<_> = [suite.plugin].iter().chain(suite.delegates).map(|name| kind(name)).collect();
         let host = PrivateHost::start(&["awk"], &plugins)?;
         host.run(["bash", "-ec", suite.stage]);
-        Some(Self { host, suite, results: BTreeMap::new(), macs: Vec::new() })
+        Some(Self { host, suite, results: BTreeMap::new(), macs: Vec::new(), left: Vec::new() })
     }
 
     /// Makes the calls of a case, and tells of each what came of it.
-    pub(super) fn run(mut self, case: &Case) -> Vec<Step> {
+    pub(super) fn run(&mut self, case: &Case) -> Vec<Step> {
+        self.results.clear();
+        self.macs.clear();
         let steps = case.calls.iter().enumerate();
         steps
             .map(|(at, call)| self.call(format!("{} {} {}", at + 1, call.command, call.id), case, call))
             .collect()
+    }
+
+    /// What there is in `places`.
+    pub(super) fn look(&self, places: &[&str]) -> Vec<String> {
+        facts(&Snapshot::take(&self.host, places, self.suite.more))
+    }
+
+    /// What there was after the last call, as [`World::look`] tells it.
+    pub(super) fn left(&self) -> &[String] {
+        &self.left
     }
 
     fn call(&mut self, label: String, case: &Case, call: &Call) -> Step {
@@ -66,7 +80,8 @@ impl<'a> World<'a> {
             self.host.command(["bash", "-ec", &script]).env("N1", "/var/lib/cni/networks/n1").run();
         }
         let ran = self.plugin(case, call);
-        let snapshot = Snapshot::take(&self.host, &self.places(case));
+        let snapshot = Snapshot::take(&self.host, &self.suite.places(case), self.suite.more);
+        self.left = facts(&snapshot);
         for ((place, name), mac) in &snapshot.macs {
             if place != "host" && is_random_mac(mac) {
                 self.macs.push((mac.clone(), format!("<mac of {place} {name}>")));
@@ -92,14 +107,6 @@ impl<'a> World<'a> {
         }
         step.lines.sort_unstable();
         step
-    }
-
-    /// Where the plugin may have changed something.
-    fn places(&self, case: &Case) -> Vec<&'static str> {
-        let host = matches!(self.suite.scope, Scope::Host | Scope::Both).then_some("host");
-        let containers = matches!(self.suite.scope, Scope::Containers | Scope::Both);
-        let ids: BTreeSet<_> = case.calls.iter().map(|call| call.id).filter(|_| containers).collect();
-        host.into_iter().chain(ids).collect()
     }
 
     fn failure(&self, error: &Value, lines: &mut Vec<String>) -> Failure {
@@ -154,6 +161,13 @@ impl<'a> World<'a> {
         }
         stdin
     }
+}
+
+/// The lines of a snapshot, without what is random, in order.
+fn facts(snapshot: &Snapshot) -> Vec<String> {
+    let mut facts: Vec<_> = snapshot.lines.iter().map(|line| settled(line, &[])).collect();
+    facts.sort_unstable();
+    facts
 }
 
 /// A result in which the hardware addresses that are those of the links are called so.

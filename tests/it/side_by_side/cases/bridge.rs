@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::case::{Case, Scope, Suite, add, case, check, del};
-use super::protocol;
+use super::{protocol, with};
 
 pub(in super::super) fn suite() -> Suite {
     let usual = with_addresses(json!({}));
@@ -15,13 +15,9 @@ pub(in super::super) fn suite() -> Suite {
         stage: "for name in c1 c2; do ip netns add $name; done",
         prev_result: None,
         scope: Scope::Both,
+        more: "",
         cases,
     }
-}
-
-fn with(mut config: Value, keys: Value) -> Value {
-    config.as_object_mut().unwrap().extend(keys.as_object().unwrap().clone());
-    config
 }
 
 fn with_addresses(keys: Value) -> Value {

@@ -8,7 +8,15 @@ use super::protocol;
 pub(in super::super) fn suite() -> Suite {
     let usual = subnet("10.1.0.0/24");
     let cases = [protocol::cases(&usual), ranges(), requests(), results(), files(), refused()].concat();
-    Suite { plugin: "host-local", delegates: &[], stage: "", prev_result: None, scope: Scope::Files, cases }
+    Suite {
+        plugin: "host-local",
+        delegates: &[],
+        stage: "",
+        prev_result: None,
+        scope: Scope::Files,
+        more: "",
+        cases,
+    }
 }
 
 fn ipam(keys: Value) -> Value {

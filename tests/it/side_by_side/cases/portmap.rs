@@ -40,6 +40,7 @@ pub(in super::super) fn suite() -> Suite {
         stage: STAGE,
         prev_result: Some(result(&["10.2.0.11/24"])),
         scope: Scope::Host,
+        more: "",
         cases,
     }
 }

@@ -6,7 +6,18 @@ use super::super::case::{Call, Case, add, call, case, del};
 
 /// The cases, with a configuration that the plugin accepts.
 pub(super) fn cases(config: &Value) -> Vec<Case> {
-    let one = |name: &str, call: Call| case(&format!("protocol/{name}"), config.clone()).calls([call]);
+    let mut cases = refusals(config);
+    cases.push(one(config, "version-1.1.0", add("c1").keys(json!({"cniVersion": "1.1.0"}))));
+    cases
+}
+
+fn one(config: &Value, name: &str, call: Call) -> Case {
+    case(&format!("protocol/{name}"), config.clone()).calls([call])
+}
+
+/// Those in which nothing is made.
+pub(super) fn refusals(config: &Value) -> Vec<Case> {
+    let one = |name: &str, call: Call| one(config, name, call);
     vec![
         one("versions", call("VERSION", "c1").stdin(r#"{"cniVersion": "1.0.0"}"#)),
         one("no-name", add("c1").keys(json!({"name": null}))),
@@ -14,7 +25,6 @@ pub(super) fn cases(config: &Value) -> Vec<Case> {
         one("no-json", add("c1").stdin("{\"cniVersion\": \"1.0.0\",")),
         one("nothing-on-stdin", del("c1").stdin("")),
         one("unknown-version", add("c1").keys(json!({"cniVersion": "9.9.9"}))),
-        one("version-1.1.0", add("c1").keys(json!({"cniVersion": "1.1.0"}))),
         one("check-before-0.4.0", call("CHECK", "c1").keys(json!({"cniVersion": "0.3.1"}))),
         one("bad-id", add("../c1")),
         one("long-ifname", add("c1").ifname("a-name-of-16-byt")),

@@ -8,7 +8,15 @@ use super::protocol;
 pub(in super::super) fn suite() -> Suite {
     let usual = addresses(&["10.1.0.5/24"]);
     let cases = [protocol::cases(&usual), given(), refused(), checked()].concat();
-    Suite { plugin: "static", delegates: &[], stage: "", prev_result: None, scope: Scope::Files, cases }
+    Suite {
+        plugin: "static",
+        delegates: &[],
+        stage: "",
+        prev_result: None,
+        scope: Scope::Files,
+        more: "",
+        cases,
+    }
 }
 
 fn ipam(keys: Value) -> Value {

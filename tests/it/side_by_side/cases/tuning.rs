@@ -29,6 +29,7 @@ pub(in super::super) fn suite() -> Suite {
         stage: STAGE,
         prev_result: Some(prev_result),
         scope: Scope::Containers,
+        more: "",
         cases,
     }
 }
