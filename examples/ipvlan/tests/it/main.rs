@@ -1,7 +1,6 @@
 //! The plugin as a whole: on a made-up kernel, which needs no root, and on the real one where it has ipvlan.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod go;
 mod kernel;
 mod made_up;
 

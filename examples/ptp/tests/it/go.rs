@@ -1,7 +1,7 @@
-//! Beside Go's plugin: either undoes what the other has made, and both say and make the same.
+//! Beside Go's plugin: either checks and undoes what the other has made. That both say and make the same is shown by
+//! `side_by_side` in `tests/`.
 
-use plugin_attach::testing::{Node, Pair, has_tools, normal};
-use plugin_support::netlink::RouteFilter;
+use plugin_attach::testing::{Node, Pair, has_tools};
 use plugin_support::testing::TestNetns;
 use ptp::Ptp;
 use serde_json::{Value, json};
@@ -32,78 +32,6 @@ fn configs(data: &TempDir) -> Vec<Value> {
         config("0.2.0", json!({}), &v4),
         config("1.0.0", json!({"ipMasq": true, "dns": {"nameservers": ["10.1.0.1"]}}), &dual),
     ]
-}
-
-/// Addresses, routes and rules, without what differs each time.
-fn state(node: &Node<Ptp>, container: &TestNetns) -> Vec<String> {
-    let mut lines = Vec::new();
-    for (netns, side) in [(&node.netns, "host"), (container, "container")] {
-        let netlink = netns.netlink().unwrap();
-        let links = netlink.links().unwrap();
-        let name = |index: Option<u32>| {
-            let link = links.iter().find(|link| Some(link.index) == index);
-            link.map_or("-".to_owned(), |link| {
-                if link.name.starts_with("veth") { "veth*".into() } else { link.name.clone() }
-            })
-        };
-        for link in &links {
-            lines.push(format!(
-                "{side} {} {:?} mtu {} up {}",
-                name(Some(link.index)),
-                link.kind,
-                link.mtu,
-                link.is_up()
-            ));
-            for address in netlink.addresses(link).unwrap() {
-                if !address.network.to_string().starts_with("fe80") {
-                    lines.push(format!(
-                        "{side}  {} {:?} {:?}",
-                        address.network, address.broadcast, address.scope
-                    ));
-                }
-            }
-        }
-        for filter in [RouteFilter::v4(), RouteFilter::v6()] {
-            let routes = netlink.routes(&filter).unwrap();
-            let own = routes.iter().filter(|route| !route.destination.to_string().starts_with("fe80"));
-            let line = |route: &plugin_support::netlink::Route| {
-                let link = name(route.link);
-                let route = plugin_support::netlink::Route { link: None, ..route.clone() };
-                format!("{side} {route} dev {link} {:?}", route.protocol)
-            };
-            let mut own: Vec<_> = own.map(line).collect();
-            own.sort();
-            lines.extend(own);
-        }
-    }
-    for key in ["net/ipv4/ip_forward", "net/ipv6/conf/all/forwarding"] {
-        lines.push(format!("{key} {:?}", node.netns.sysctl().read_if_present(key).unwrap()));
-    }
-    for program in ["iptables-save", "ip6tables-save"] {
-        let saved = node.netns.command(program, ["-t", "nat"]);
-        lines.extend(saved.lines().filter(|line| line.contains("CNI-")).map(str::to_owned));
-    }
-    lines
-}
-
-#[test]
-fn both_say_and_make_the_same() {
-    let Some((pair, data)) = pair() else { return };
-    for config in configs(&data) {
-        let mut seen = Vec::new();
-        for (whose, binary) in pair.both() {
-            let (Some(node), Some(a)) = (Node::<Ptp>::new(), TestNetns::new()) else { return };
-            let result = node.call(&binary, "ADD", "c1", a.path(), &config).result();
-            let state = state(&node, &a);
-            assert!(node.call(&binary, "DEL", "c1", a.path(), &config).success, "{whose}");
-            // The next container gets the same address again.
-            std::fs::remove_dir_all(data.path().join("n1")).unwrap_or_default();
-            seen.push((normal(result), state.join("\n")));
-        }
-        let [go, ours] = seen.as_slice() else { panic!("two") };
-        assert_eq!(ours.0, go.0, "{config}");
-        assert_eq!(ours.1, go.1, "{config}\nours:\n{}\nGo's:\n{}", ours.1, go.1);
-    }
 }
 
 #[test]
