@@ -24,6 +24,7 @@ fn on_a_disk(node: &Node, options: &str, script: &str) -> Option<Outcome> {
         ("gc", node.gc()),
         ("plugin_add", node.plugin("ADD")),
         ("plugin_del", node.plugin("DEL")),
+        ("plugin_gc", node.plugin("GC")),
     ];
     let functions = functions.map(|(name, call)| function(name, &call)).concat();
     let disk = node.path("disk");
@@ -92,7 +93,7 @@ fn a_disk_without_room_for_data() {
 fn del_and_gc_do_their_work_on_a_disk_that_others_have_filled() {
     let dir = tempfile::tempdir().unwrap();
     let node = Node::empty(dir.path(), "1.1.0");
-    for cleaners in ["del && plugin_del", "gc >/dev/null"] {
+    for cleaners in ["del && plugin_del", "gc >/dev/null", "plugin_gc && del"] {
         let script = r#"
             add >/dev/null && plugin_add >/dev/null || echo ADD failed
             left | wc -l
