@@ -11,8 +11,10 @@ use std::fmt;
 use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};
 use serde::forward_to_deserialize_any;
 
-use self::folded::{Entries, Meaning};
-use crate::types::{DecodeError, ErrorCode, ErrorObject, ExtraKeys};
+use self::folded::{Meaning, Spelt};
+use crate::types::__private::{Entries, check_nesting};
+use crate::types::config::{VALID_ATTACHMENTS, VALID_ATTACHMENTS_OLD};
+use crate::types::{DecodeError, ErrorCode, ErrorObject};
 
 /// What this is, in messages.
 const WHAT: &str = "network configuration";
@@ -21,8 +23,6 @@ const WHAT: &str = "network configuration";
 const PROTOCOL_KEYS: &[&str] = &[
     "args",
     "capabilities",
-    "cni.dev/attachments",
-    "cni.dev/valid-attachments",
     "cniVersion",
     "dns",
     "ipam",
@@ -35,7 +35,12 @@ const PROTOCOL_KEYS: &[&str] = &[
     "prevResult",
     "runtimeConfig",
     "type",
+    VALID_ATTACHMENTS,
+    VALID_ATTACHMENTS_OLD,
 ];
+
+/// Those of them that list attachments.
+const LISTS: [&str; 2] = [VALID_ATTACHMENTS, VALID_ATTACHMENTS_OLD];
 
 /// Decodes the author's type from the bytes of a request, which are a JSON object.
 ///
@@ -75,36 +80,38 @@ struct Request<'r> {
     unknown: &'r mut Option<(String, String)>,
 }
 
-impl<'r> Request<'r> {
-    fn visit<'de, V: Visitor<'de>>(
+impl<'de> Request<'de> {
+    fn visit<V: Visitor<'de>>(
         self,
         fields: Option<&'static [&'static str]>,
         visitor: V,
     ) -> Result<V::Value, serde_json::Error> {
-        let keys: ExtraKeys = serde_json::from_slice(self.json)?;
-        let mut entries = Entries::default();
-        for (key, value) in keys.iter() {
+        let Entries(keys) = serde_json::from_slice(self.json)?;
+        let mut spelt = Spelt::default();
+        for (key, value) in &keys {
             let protocol = PROTOCOL_KEYS.iter().any(|known| known.eq_ignore_ascii_case(key));
-            let Some(fields) = fields else {
-                entries.add(key, value);
-                continue;
-            };
-            match Meaning::of(key, &keys, fields) {
-                Meaning::Field(field) => entries.set(field, value),
-                Meaning::Hidden => {}
-                Meaning::Unknown if protocol => {}
-                Meaning::Unknown if self.deny_unknown_keys => {
-                    *self.unknown = Some((key.to_owned(), value.to_string()));
+            let meaning = fields.map(|fields| Meaning::of(key, &keys, fields));
+            // GC's lists are long, and nobody reads them here.
+            let is_list = LISTS.iter().any(|list| list.eq_ignore_ascii_case(key));
+            if !(is_list && matches!(meaning, Some(Meaning::Unknown))) {
+                check_nesting::<serde_json::Error>(value.get())?;
+            }
+            match meaning {
+                Some(Meaning::Hidden) => {}
+                Some(Meaning::Unknown) if protocol => {}
+                Some(Meaning::Unknown) if self.deny_unknown_keys => {
+                    *self.unknown = Some((key.clone(), value.to_string()));
                     return Err(serde_json::Error::custom("unknown key"));
                 }
-                Meaning::Unknown => entries.add(key, value),
+                Some(Meaning::Field(field)) => spelt.set(field, value),
+                Some(Meaning::Unknown) | None => spelt.add(key, value),
             }
         }
-        visitor.visit_map(entries.into_access())
+        visitor.visit_map(spelt.into_access())
     }
 }
 
-impl<'de> Deserializer<'de> for Request<'_> {
+impl<'de> Deserializer<'de> for Request<'de> {
     type Error = serde_json::Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {

@@ -179,8 +179,8 @@ impl<'p, P: Plugin> Dispatcher<'p, P> {
                 let request = StatusRequest { context: context(call, network_config)? };
                 return told::<P, _>(self.plugin.status(&request)).map(|()| Answer::Done);
             }
-            let valid_attachments = checks::valid_attachments(&network_config, call.stdin.held())?;
-            let request = GcRequest { context: context(call, network_config)?, valid_attachments };
+            checks::valid_attachments(&network_config, call.stdin.held())?;
+            let request = GcRequest { context: context(call, network_config)? };
             return told::<P, _>(self.plugin.gc(&request)).map(|()| Answer::Done);
         };
 

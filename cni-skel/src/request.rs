@@ -206,14 +206,14 @@ impl<P: CniPlugin> DelRequest<P> {
 /// See [the spec](https://github.com/containernetworking/cni/blob/main/SPEC.md#gc-clean-up-any-stale-resources).
 pub struct GcRequest<P: CniPlugin> {
     pub(crate) context: Context<P>,
-    pub(crate) valid_attachments: Vec<Attachment>,
 }
 
 impl<P: CniPlugin> GcRequest<P> {
     /// The attachments to leave alone.
     #[doc(alias = "cni.dev/valid-attachments")]
     pub fn valid_attachments(&self) -> &[Attachment] {
-        &self.valid_attachments
+        // They are there and whole, or the request would not have come so far.
+        self.network_config.valid_attachments().ok().flatten().unwrap_or_default()
     }
 }
 

@@ -7,6 +7,8 @@ use std::str::FromStr;
 use ipnetwork::IpNetwork;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use crate::wire::Borrowed;
+
 /// An IP address with its prefix length: `10.1.0.5/16`.
 ///
 /// The host bits are kept, since CNI writes an interface's address and its subnet in one value. An IPv4-mapped IPv6
@@ -113,7 +115,7 @@ impl Serialize for Cidr {
 
 impl<'de> Deserialize<'de> for Cidr {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        let Borrowed(text) = Borrowed::deserialize(deserializer)?;
         text.parse().map_err(de::Error::custom)
     }
 }

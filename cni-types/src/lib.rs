@@ -46,6 +46,12 @@ pub use route::Route;
 pub use version::{CniVersion, VersionError, VersionNumber};
 pub use wire::{ExtraKeys, MAX_NESTING, RawJson};
 
+/// What `cni-skel` reads with, too. Not public API: it pins this crate's version.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::wire::{Entries, check_nesting};
+}
+
 /// The README compiles.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use crate::wire::Borrowed;
+
 /// An Ethernet address, printed in lower case with colons.
 ///
 /// ```
@@ -66,7 +68,7 @@ impl Serialize for MacAddr {
 
 impl<'de> Deserialize<'de> for MacAddr {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        let Borrowed(text) = Borrowed::deserialize(deserializer)?;
         text.parse().map_err(de::Error::custom)
     }
 }

@@ -8,6 +8,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use crate::wire::Borrowed;
+
 /// A released version of the CNI specification.
 ///
 /// Ordered by release. An absent or empty `cniVersion` means [`CniVersion::V0_1_0`], so that is what `""` parses to.
@@ -108,7 +110,7 @@ impl Serialize for CniVersion {
 
 impl<'de> Deserialize<'de> for CniVersion {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        let Borrowed(text) = Borrowed::deserialize(deserializer)?;
         text.parse().map_err(de::Error::custom)
     }
 }

@@ -134,7 +134,7 @@ impl Plugin for Sample {
     }
 
     fn gc(&self, req: &GcRequest<Self>) -> Result<()> {
-        assert!(req.valid_attachments().iter().all(|valid| !valid.container_id.is_empty()));
+        assert!(req.valid_attachments().iter().all(|valid| !valid.container_id().is_empty()));
         req.ipam()?.gc()
     }
 }

@@ -2,9 +2,11 @@
 
 use std::fmt::Debug;
 
-use cni_types::MacAddr;
+use cni_types::{ExtraKeys, MacAddr};
 use cni_types::config::capability::{self, Bandwidth, IpRange, PortMapping, RequestedIp, RuntimeDns, Values};
-use cni_types::config::{ListedPlugin, PluginConfig, declared_version};
+use cni_types::config::{
+    ListedPlugin, PluginConfig, VALID_ATTACHMENTS, VALID_ATTACHMENTS_OLD, declared_version,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -42,10 +44,11 @@ fn ask(config: &PluginConfig, document: &[u8]) {
     }
     match config.valid_attachments() {
         Ok(list) => {
-            assert_eq!(
-                list.is_some(),
-                config.valid_attachments.is_some() || config.attachments_old.is_some()
-            );
+            // Printed, the keys are in their own spelling.
+            let text = serde_json::to_string(config).expect("a configuration has a JSON form");
+            let printed: ExtraKeys = serde_json::from_str(&text).expect("what was printed can be read");
+            let told = [VALID_ATTACHMENTS, VALID_ATTACHMENTS_OLD].map(|key| printed.find(key).is_some());
+            assert_eq!(list.is_some(), told.contains(&true));
         }
         Err(error) => json::check_error(&error, document),
     }

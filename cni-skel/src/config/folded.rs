@@ -6,8 +6,9 @@ use std::fmt;
 use serde::de::value::StrDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
+use serde_json::value::RawValue;
 
-use crate::types::{ExtraKeys, RawJson};
+use crate::types::__private::Entries;
 
 /// By this name, and no other way, serde_json is asked for a value's text.
 const RAW_VALUE: &str = "$serde_json::private::RawValue";
@@ -24,12 +25,12 @@ pub(super) enum Meaning {
 }
 
 impl Meaning {
-    pub(super) fn of(key: &str, keys: &ExtraKeys, fields: &[&'static str]) -> Self {
+    pub(super) fn of(key: &str, keys: &[(String, &RawValue)], fields: &[&'static str]) -> Self {
         if let Some(field) = fields.iter().find(|field| **field == key) {
             return Self::Field(field);
         }
         match fields.iter().find(|field| field.eq_ignore_ascii_case(key)) {
-            Some(field) if keys.find(field).is_some() => Self::Hidden,
+            Some(field) if keys.iter().any(|(key, _)| key == field) => Self::Hidden,
             Some(field) => Self::Field(field),
             None => Self::Unknown,
         }
@@ -38,18 +39,18 @@ impl Meaning {
 
 /// Keys by the type's spelling, with their values; of duplicates, the last.
 #[derive(Default)]
-pub(super) struct Entries {
-    entries: Vec<(String, RawJson)>,
+pub(super) struct Spelt<'k, 'de> {
+    entries: Vec<(&'k str, &'de RawValue)>,
     /// The type's fields among them, and where they stand: no more than the type has, however many keys there are.
     fields: Vec<(&'static str, usize)>,
 }
 
-impl Entries {
+impl<'k, 'de> Spelt<'k, 'de> {
     /// Sets a field of the type, which may have come in another spelling already.
-    pub(super) fn set(&mut self, field: &'static str, value: &RawJson) {
+    pub(super) fn set(&mut self, field: &'static str, value: &'de RawValue) {
         let known = self.fields.iter().find(|(found, _)| *found == field);
         match known.and_then(|(_, at)| self.entries.get_mut(*at)) {
-            Some(entry) => entry.1 = value.clone(),
+            Some(entry) => entry.1 = value,
             None => {
                 self.fields.push((field, self.entries.len()));
                 self.add(field, value);
@@ -58,47 +59,47 @@ impl Entries {
     }
 
     /// Adds a key that is no field's, which an object has once.
-    pub(super) fn add(&mut self, key: &str, value: &RawJson) {
-        self.entries.push((key.to_owned(), value.clone()));
+    pub(super) fn add(&mut self, key: &'k str, value: &'de RawValue) {
+        self.entries.push((key, value));
     }
 
-    pub(super) fn into_access(self) -> EntryAccess {
+    pub(super) fn into_access(self) -> EntryAccess<'k, 'de> {
         EntryAccess { left: self.entries.into_iter(), value: None }
     }
 }
 
 /// The entries of an object, each value parsed when it is asked for.
-pub(super) struct EntryAccess {
-    left: std::vec::IntoIter<(String, RawJson)>,
-    value: Option<RawJson>,
+pub(super) struct EntryAccess<'k, 'de> {
+    left: std::vec::IntoIter<(&'k str, &'de RawValue)>,
+    value: Option<&'de RawValue>,
 }
 
-impl<'de> MapAccess<'de> for EntryAccess {
+impl<'de> MapAccess<'de> for EntryAccess<'_, 'de> {
     type Error = serde_json::Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Self::Error> {
         let Some((key, value)) = self.left.next() else { return Ok(None) };
         self.value = Some(value);
-        seed.deserialize(StrDeserializer::new(&key)).map(Some)
+        seed.deserialize(StrDeserializer::new(key)).map(Some)
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Self::Error> {
         let value = self.value.take().ok_or_else(|| Self::Error::custom("a value without a key"))?;
-        seed.deserialize(Folded(&value))
+        seed.deserialize(Folded(value))
     }
 }
 
 /// The elements of a list.
-struct Elements(std::vec::IntoIter<RawJson>);
+struct Elements<'de>(std::vec::IntoIter<&'de RawValue>);
 
-impl<'de> SeqAccess<'de> for &mut Elements {
+impl<'de> SeqAccess<'de> for &mut Elements<'de> {
     type Error = serde_json::Error;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(
         &mut self,
         seed: S,
     ) -> Result<Option<S::Value>, Self::Error> {
-        self.0.next().map(|value| seed.deserialize(Folded(&value))).transpose()
+        self.0.next().map(|value| seed.deserialize(Folded(value))).transpose()
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -107,22 +108,22 @@ impl<'de> SeqAccess<'de> for &mut Elements {
 }
 
 /// A value as a deserializer.
-struct Folded<'t>(&'t RawJson);
+struct Folded<'de>(&'de RawValue);
 
-/// The deserializer of what has no keys to fold. From a reader, since nothing can be borrowed from the text.
+/// The deserializer of what has no keys to fold.
 macro_rules! plain {
     ($value:expr) => {
-        &mut serde_json::Deserializer::from_reader($value.0.as_str().as_bytes())
+        &mut serde_json::Deserializer::from_str($value.0.get())
     };
 }
 
 impl Folded<'_> {
     fn starts_with(&self, first: char) -> bool {
-        self.0.as_str().starts_with(first)
+        self.0.get().starts_with(first)
     }
 }
 
-impl<'de> Deserializer<'de> for Folded<'_> {
+impl<'de> Deserializer<'de> for Folded<'de> {
     type Error = serde_json::Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
@@ -138,35 +139,35 @@ impl<'de> Deserializer<'de> for Folded<'_> {
         if !self.starts_with('{') {
             return plain!(self).deserialize_struct(name, fields, visitor);
         }
-        let keys: ExtraKeys = self.0.decode()?;
-        let mut entries = Entries::default();
-        for (key, value) in keys.iter() {
+        let Entries(keys) = serde_json::from_str(self.0.get())?;
+        let mut spelt = Spelt::default();
+        for (key, value) in &keys {
             match Meaning::of(key, &keys, fields) {
-                Meaning::Field(field) => entries.set(field, value),
+                Meaning::Field(field) => spelt.set(field, value),
                 Meaning::Hidden => {}
-                Meaning::Unknown => entries.add(key, value),
+                Meaning::Unknown => spelt.add(key, value),
             }
         }
-        visitor.visit_map(entries.into_access())
+        visitor.visit_map(spelt.into_access())
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
         if !self.starts_with('{') {
             return plain!(self).deserialize_map(visitor);
         }
-        let keys: ExtraKeys = self.0.decode()?;
-        let mut entries = Entries::default();
-        for (key, value) in keys.iter() {
-            entries.add(key, value);
+        let Entries(keys) = serde_json::from_str(self.0.get())?;
+        let mut spelt = Spelt::default();
+        for (key, value) in &keys {
+            spelt.add(key, value);
         }
-        visitor.visit_map(entries.into_access())
+        visitor.visit_map(spelt.into_access())
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
         if !self.starts_with('[') {
             return plain!(self).deserialize_seq(visitor);
         }
-        let elements: Vec<RawJson> = self.0.decode()?;
+        let elements: Vec<&RawValue> = serde_json::from_str(self.0.get())?;
         let length = elements.len();
         let mut elements = Elements(elements.into_iter());
         let value = visitor.visit_seq(&mut elements)?;
@@ -190,7 +191,7 @@ impl<'de> Deserializer<'de> for Folded<'_> {
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
-        if self.0.as_str() == "null" { visitor.visit_none() } else { visitor.visit_some(self) }
+        if self.0.get() == "null" { visitor.visit_none() } else { visitor.visit_some(self) }
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
@@ -263,9 +264,10 @@ mod tests {
     use serde::de::DeserializeOwned;
 
     use super::*;
+    use crate::types::RawJson;
 
     fn read<T: DeserializeOwned>(json: &str) -> Result<T, serde_json::Error> {
-        T::deserialize(Folded(&RawJson::parse(json).unwrap()))
+        T::deserialize(Folded(serde_json::from_str(json).unwrap()))
     }
 
     #[derive(Debug, PartialEq, Deserialize)]

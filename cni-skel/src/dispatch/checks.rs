@@ -78,7 +78,7 @@ pub(super) fn version(
 }
 
 /// The attachments of a GC request, which must be there and whole: without them everything would be stale.
-pub(super) fn valid_attachments(config: &PluginConfig, stdin: &[u8]) -> Result<Vec<Attachment>, ErrorObject> {
+pub(super) fn valid_attachments(config: &PluginConfig, stdin: &[u8]) -> Result<(), ErrorObject> {
     let list = config.valid_attachments().map_err(|error| invalid_config(error, stdin))?;
     let Some(list) = list else {
         return Err(ErrorObject::new(
@@ -88,9 +88,9 @@ pub(super) fn valid_attachments(config: &PluginConfig, stdin: &[u8]) -> Result<V
             ),
         ));
     };
-    let nameless = |valid: &Attachment| valid.container_id.is_empty() || valid.ifname.is_empty();
+    let nameless = |valid: &Attachment| valid.container_id().is_empty() || valid.ifname().is_empty();
     match list.iter().position(nameless) {
-        None => Ok(list),
+        None => Ok(()),
         Some(index) => {
             let path = format!("{VALID_ATTACHMENTS}[{index}]");
             let message = "expected a containerID and an ifname: GC removes whatever is not listed";

@@ -58,7 +58,7 @@ impl Plugin for Recorder {
     fn gc(&self, req: &GcRequest<Self>) -> Result<()> {
         self.note(format!(
             "GC {:?}",
-            req.valid_attachments().iter().map(|valid| &valid.container_id).collect::<Vec<_>>()
+            req.valid_attachments().iter().map(|valid| valid.container_id()).collect::<Vec<_>>()
         ))
     }
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::Cidr;
 use crate::error::DecodeError;
-use crate::wire::{self, ExtraKeys, OptAddress, OptValue, Required, TextList, Value, wire_object};
+use crate::wire::{self, Borrowed, ExtraKeys, OptAddress, OptValue, Required, TextList, Value, wire_object};
 
 /// `portMappings`: a list of [`PortMapping`].
 pub const PORT_MAPPINGS: &str = "portMappings";
@@ -139,7 +139,7 @@ impl Serialize for Protocol {
 
 impl<'de> Deserialize<'de> for Protocol {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        let Borrowed(text) = Borrowed::deserialize(deserializer)?;
         let known = [Self::Sctp, Self::Tcp, Self::Udp].into_iter();
         match known.into_iter().find(|protocol| text.eq_ignore_ascii_case(protocol.as_str())) {
             Some(protocol) => Ok(protocol),
@@ -208,7 +208,7 @@ impl Serialize for RequestedIp {
 
 impl<'de> Deserialize<'de> for RequestedIp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        let Borrowed(text) = Borrowed::deserialize(deserializer)?;
         text.parse().map_err(de::Error::custom)
     }
 }

@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 
 use super::capability;
-use super::gc::{Attachment, Attachments, VALID_ATTACHMENTS, VALID_ATTACHMENTS_OLD};
+use super::gc::{Attachment, AttachmentList, Listed, Straight, VALID_ATTACHMENTS, VALID_ATTACHMENTS_OLD};
 use crate::error::DecodeError;
 use crate::names::InvalidName;
 use crate::result::VersionedResult;
-use crate::wire::{self, DnsIfAny, ExtraKeys, NullOrRaw, OptRaw, OptText, OptValue, Switches, wire_object};
+use crate::wire::{self, DnsIfAny, ExtraKeys, OptRaw, OptText, OptValue, Switches, wire_object};
 use crate::{CniVersion, Dns, NetworkName, PluginType, RawJson, VersionError};
 
 /// What this is, in messages.
@@ -51,10 +51,10 @@ pub struct PluginConfig {
     pub runtime_config: Option<RawJson>,
     /// The result of the plugins before this one, as text; see [`PluginConfig::decode_prev_result`].
     pub prev_result: Option<RawJson>,
-    /// The valid attachments of a GC request, as text; see [`PluginConfig::valid_attachments`].
-    pub valid_attachments: Option<RawJson>,
+    /// The valid attachments of a GC request; see [`PluginConfig::valid_attachments`].
+    pub(super) valid_attachments: Option<AttachmentList>,
     /// The same under the older key.
-    pub attachments_old: Option<RawJson>,
+    pub(super) attachments_old: Option<AttachmentList>,
     /// Every other key: the plugin's own.
     pub extra: ExtraKeys,
 }
@@ -70,8 +70,8 @@ wire_object! {
         "args" => args: OptRaw,
         "runtimeConfig" => runtime_config: OptRaw,
         "prevResult" => prev_result: OptRaw,
-        "cni.dev/valid-attachments" => valid_attachments: NullOrRaw,
-        "cni.dev/attachments" => attachments_old: NullOrRaw,
+        "cni.dev/valid-attachments" => valid_attachments: Listed,
+        "cni.dev/attachments" => attachments_old: Listed,
     }
 }
 
@@ -96,6 +96,9 @@ impl PluginConfig {
     pub fn decode(json: &[u8]) -> Result<Self, DecodeError> {
         if json.trim_ascii() == b"null" {
             return Ok(Self::default());
+        }
+        if let Some(Straight(config)) = wire::decode_at_once(json) {
+            return Ok(config);
         }
         wire::decode(WHAT, json)
     }
@@ -176,18 +179,17 @@ impl PluginConfig {
     /// # Errors
     ///
     /// When the value is no list of attachments. Code 7.
-    pub fn valid_attachments(&self) -> Result<Option<Vec<Attachment>>, DecodeError> {
+    pub fn valid_attachments(&self) -> Result<Option<&[Attachment]>, DecodeError> {
         let keys =
             [(VALID_ATTACHMENTS, &self.valid_attachments), (VALID_ATTACHMENTS_OLD, &self.attachments_old)];
-        let mut found = None;
-        for (key, raw) in keys {
-            let Some(raw) = raw else { continue };
-            let Attachments(list) =
-                wire::decode(WHAT, raw.as_str().as_bytes()).map_err(|error| error.under(WHAT, key))?;
-            if list.is_some() {
-                return Ok(list);
+        let mut found: Option<&[Attachment]> = None;
+        for (key, value) in keys {
+            match value {
+                None => {}
+                Some(AttachmentList::Good(Some(list))) => return Ok(Some(list)),
+                Some(AttachmentList::Good(None)) => found = Some(&[]),
+                Some(AttachmentList::Faulty(faulty)) => return Err(faulty.1.clone().under(WHAT, key)),
             }
-            found = Some(Vec::new());
         }
         Ok(found)
     }
@@ -236,8 +238,8 @@ mod tests {
     #[test]
     fn valid_attachments_that_are_null_are_none_to_keep_unless_the_older_key_lists_some() {
         let valid = |json: &str| {
-            let list = PluginConfig::decode(json.as_bytes()).unwrap().valid_attachments();
-            list.map(|list| list.map(|list| list.len())).map_err(|error| error.to_string())
+            let config = PluginConfig::decode(json.as_bytes()).unwrap();
+            config.valid_attachments().map(|list| list.map(<[_]>::len)).map_err(|error| error.to_string())
         };
         assert_eq!(valid("{}"), Ok(None));
         assert_eq!(valid(r#"{"cni.dev/valid-attachments":null}"#), Ok(Some(0)));
@@ -245,5 +247,44 @@ mod tests {
         assert_eq!(valid(r#"{"cni.dev/valid-attachments":null,"cni.dev/attachments":[{}]}"#), Ok(Some(1)));
         assert_eq!(valid(r#"{"cni.dev/valid-attachments":[],"cni.dev/attachments":[{}]}"#), Ok(Some(0)));
         assert!(valid(r#"{"cni.dev/attachments":[null]}"#).unwrap_err().contains("cni.dev/attachments[0]"));
+    }
+
+    #[test]
+    fn lists_of_attachments_are_the_same_read_straight_or_by_way_of_their_text() {
+        let list =
+            r#"[{"IFNAME":"x","containerID":"c1","ifname":"eth\u0030","x":1.50},{"containerID":null}]"#;
+        let printed = r#"[{"containerID":"c1","ifname":"eth0","x":1.50},{"containerID":"","ifname":""}]"#;
+        for (json, printed, is_good) in [
+            (format!(r#"{{"cni.dev/valid-attachments":{list},"a":1}}"#), printed, true),
+            (
+                format!(r#"{{"CNI.dev/valid-attachments":7,"a":1,"cni.dev/valid-attachments":{list}}}"#),
+                printed,
+                true,
+            ),
+            (
+                format!(r#"{{"cni.dev/valid-attachments":{list},"a":1,"CNI.dev/Valid-attachments":[]}}"#),
+                printed,
+                true,
+            ),
+            (
+                format!(r#"{{"cni.dev/valid-attachments":[],"a":1,"cni.dev/valid-attachments":{list}}}"#),
+                printed,
+                true,
+            ),
+            (r#"{"cni.dev/valid-attachments":null,"a":1}"#.to_owned(), "null", true),
+            (
+                r#"{"cni.dev/valid-attachments":{ "b" : [2.0] },"a":1}"#.to_owned(),
+                r#"{ "b" : [2.0] }"#,
+                false,
+            ),
+        ] {
+            let config = PluginConfig::decode(json.as_bytes()).unwrap();
+            assert_eq!(serde_json::from_str::<PluginConfig>(&json).unwrap(), config, "{json}");
+            assert_eq!(
+                serde_json::to_string(&config).unwrap(),
+                format!(r#"{{"cni.dev/valid-attachments":{printed},"a":1}}"#)
+            );
+            assert_eq!(config.valid_attachments().is_ok(), is_good, "{json}");
+        }
     }
 }

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use serde::de::{DeserializeOwned, Error, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{MAX_NESTING, RawJson};
+use super::{Borrowed, MAX_NESTING, RawJson};
 use crate::Dns;
 
 /// How the value of one key is read and whether it is printed.
@@ -99,25 +99,6 @@ codec!(
     /// Name resolution that is left out when it says nothing.
     DnsIfAny, Dns, read Dns, |dns| dns, skip Dns::is_empty
 );
-
-/// Any value, kept as text; `null` is a value like any other.
-pub(crate) struct NullOrRaw;
-
-impl Codec for NullOrRaw {
-    type Value = Option<RawJson>;
-
-    fn decode<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Option<Self::Value>, A::Error> {
-        map.next_value().map(|raw| Some(Some(raw)))
-    }
-
-    fn absent<E: Error>(_: &'static str) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn says_nothing(value: &Self::Value) -> bool {
-        value.is_none()
-    }
-}
 
 /// A list; `null` in it is an error that names the element.
 pub(crate) struct ListOf<T>(PhantomData<T>);
@@ -231,7 +212,7 @@ struct Address(Option<IpAddr>);
 
 impl<'de> Deserialize<'de> for Address {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        let Borrowed(text) = Borrowed::deserialize(deserializer)?;
         if text.is_empty() {
             return Ok(Self(None));
         }
@@ -242,10 +223,21 @@ impl<'de> Deserialize<'de> for Address {
     }
 }
 
-/// Refuses a kept value that nests deeper than any reader of it would take.
-pub(crate) fn check_nesting<E: Error>(value: &RawJson) -> Result<(), E> {
+/// Reads the value of a key that is not known.
+pub(crate) fn unknown_value<'de, A: MapAccess<'de>>(map: &mut A) -> Result<RawJson, A::Error> {
+    let value: RawJson = map.next_value()?;
+    check_nesting::<A::Error>(value.as_str())?;
+    Ok(value)
+}
+
+/// Refuses a value that nests deeper than any reader of it would take.
+///
+/// # Errors
+///
+/// When it does.
+pub fn check_nesting<E: Error>(value: &str) -> Result<(), E> {
     let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
-    for byte in value.as_str().bytes() {
+    for byte in value.bytes() {
         match byte {
             _ if escaped => escaped = false,
             b'\\' if in_string => escaped = true,

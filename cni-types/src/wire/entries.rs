@@ -8,7 +8,8 @@ use serde_json::value::RawValue;
 use super::Distinct;
 
 /// The keys of an object and their values as slices of the document, whose places in it can so be told.
-pub(crate) struct Entries<'a>(pub(crate) Vec<(String, &'a RawValue)>);
+#[derive(Debug)]
+pub struct Entries<'a>(pub Vec<(String, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Entries<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -83,17 +83,16 @@ impl fmt::Display for RawJson {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct ExtraKeys {
-    entries: Vec<(String, RawJson)>,
-    /// What belongs to another layout.
-    aside: Option<Box<Aside>>,
-}
+pub struct ExtraKeys(
+    // Most objects have none, and a request may have a hundred thousand of them: no more than a pointer each. Never empty.
+    Option<Box<Keys>>,
+);
 
-/// Keys that wait for their layout to come back.
-#[derive(Clone, PartialEq, Eq)]
-struct Aside {
-    layout: Layout,
+#[derive(Clone, Default, PartialEq, Eq)]
+struct Keys {
     entries: Vec<(String, RawJson)>,
+    /// What belongs to another layout, and waits for it to come back.
+    aside: Option<(Layout, Vec<(String, RawJson)>)>,
 }
 
 /// The shapes that results have had.
@@ -108,14 +107,23 @@ pub(crate) enum Layout {
 }
 
 impl ExtraKeys {
+    fn new(entries: Vec<(String, RawJson)>, aside: Option<(Layout, Vec<(String, RawJson)>)>) -> Self {
+        let any = !entries.is_empty() || aside.is_some();
+        Self(any.then(|| Box::new(Keys { entries, aside })))
+    }
+
+    fn entries(&self) -> &[(String, RawJson)] {
+        self.0.as_ref().map_or(&[], |keys| &keys.entries)
+    }
+
     /// The value of a key, spelt exactly so.
     pub fn find(&self, key: &str) -> Option<&RawJson> {
-        self.entries.iter().find(|(name, _)| name == key).map(|(_, value)| value)
+        self.entries().iter().find(|(name, _)| name == key).map(|(_, value)| value)
     }
 
     /// The keys and values, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &RawJson)> {
-        self.entries.iter().map(|(key, value)| (key.as_str(), value))
+        self.entries().iter().map(|(key, value)| (key.as_str(), value))
     }
 
     /// Sets a key, in its old place if it was there.
@@ -134,59 +142,58 @@ impl ExtraKeys {
 
     /// Sets a key to JSON text, in its old place if it was there.
     pub fn insert_raw(&mut self, key: String, value: RawJson) {
-        match self.entries.iter_mut().find(|(name, _)| *name == key) {
+        let entries = &mut self.0.get_or_insert_default().entries;
+        match entries.iter_mut().find(|(name, _)| *name == key) {
             Some(entry) => entry.1 = value,
-            None => self.entries.push((key, value)),
+            None => entries.push((key, value)),
         }
     }
 
     /// Removes a key and gives its value back.
     pub fn remove(&mut self, key: &str) -> Option<RawJson> {
-        let at = self.entries.iter().position(|(name, _)| name == key)?;
-        Some(self.entries.remove(at).1)
+        let at = self.entries().iter().position(|(name, _)| name == key)?;
+        let Keys { mut entries, aside } = *self.0.take()?;
+        let (_, value) = entries.remove(at);
+        *self = Self::new(entries, aside);
+        Some(value)
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.entries().is_empty()
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.entries.len()
+        self.entries().len()
     }
 
     /// Sets the keys of one layout aside and brings back those of the other.
-    pub(crate) fn moved(mut self, from: Layout, to: Layout) -> Self {
-        let back = match self.aside.take() {
-            Some(aside) if aside.layout == to => aside.entries,
-            aside => {
-                self.aside = aside;
-                Vec::new()
-            }
+    pub(crate) fn moved(self, from: Layout, to: Layout) -> Self {
+        let Some(keys) = self.0 else { return self };
+        let (back, aside) = match keys.aside {
+            Some((layout, entries)) if layout == to => (entries, None),
+            aside => (Vec::new(), aside),
         };
-        if !self.entries.is_empty() {
-            self.aside = Some(Box::new(Aside { layout: from, entries: self.entries }));
-        }
-        self.entries = back;
-        self
+        Self::new(back, if keys.entries.is_empty() { aside } else { Some((from, keys.entries)) })
     }
 }
 
 impl From<Distinct<RawJson>> for ExtraKeys {
     fn from(keys: Distinct<RawJson>) -> Self {
-        Self { entries: keys.into_entries(), aside: None }
+        Self::new(keys.into_entries(), None)
     }
 }
 
 impl Extend<(String, RawJson)> for ExtraKeys {
     /// Sets each key, as [`ExtraKeys::insert_raw`] does; quicker where they are many.
     fn extend<I: IntoIterator<Item = (String, RawJson)>>(&mut self, keys: I) {
-        let mut distinct = Distinct::of(std::mem::take(&mut self.entries));
+        let Keys { entries, aside } = self.0.take().map(|keys| *keys).unwrap_or_default();
+        let mut distinct = Distinct::of(entries);
         for (key, value) in keys {
             distinct.set(key, value);
         }
-        self.entries = distinct.into_entries();
+        *self = Self::new(distinct.into_entries(), aside);
     }
 }
 
@@ -218,9 +225,8 @@ impl<'de> Deserialize<'de> for ExtraKeys {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ExtraKeys, A::Error> {
                 let mut keys = Distinct::new();
-                while let Some((key, value)) = map.next_entry::<String, RawJson>()? {
-                    super::check_nesting::<A::Error>(&value)?;
-                    keys.set(key, value);
+                while let Some(key) = map.next_key()? {
+                    keys.set(key, super::unknown_value(&mut map)?);
                 }
                 Ok(keys.into())
             }
@@ -232,6 +238,28 @@ impl<'de> Deserialize<'de> for ExtraKeys {
 
 impl fmt::Debug for ExtraKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(self.entries.iter().map(|(key, value)| (key, value.as_str()))).finish()
+        f.debug_map().entries(self.entries().iter().map(|(key, value)| (key, value.as_str()))).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ExtraKeys, Layout};
+
+    #[test]
+    fn no_keys_are_the_same_however_they_came_about() {
+        let none = ExtraKeys::default();
+        let read: ExtraKeys = serde_json::from_str("{}").unwrap();
+        let mut emptied: ExtraKeys = serde_json::from_str(r#"{"a":1,"b":2}"#).unwrap();
+        assert_eq!(emptied.remove("b").unwrap().as_str(), "2");
+        assert_eq!(emptied.remove("c"), None);
+        assert_eq!(emptied.len(), 1);
+        assert_eq!(emptied.remove("a").unwrap().as_str(), "1");
+        let mut extended = none.clone();
+        extended.extend([]);
+        let moved = none.clone().moved(Layout::V040, Layout::V100);
+        for keys in [read, emptied, extended, moved] {
+            assert!(keys == none && keys.is_empty());
+        }
     }
 }

@@ -9,6 +9,7 @@
 //! - `null` is absent.
 //! - Whatever is left is kept in `extra`, as text, so that numbers keep their digits.
 
+mod borrowed;
 mod codec;
 mod declared;
 mod distinct;
@@ -16,17 +17,20 @@ mod entries;
 mod extra;
 mod object;
 
+pub(crate) use borrowed::Borrowed;
+pub use codec::check_nesting;
 pub(crate) use codec::{
-    Codec, Count, DnsIfAny, ListOf, NullOrRaw, OptAddress, OptIndex, OptRaw, OptText, OptUint, OptValue,
-    Required, Switches, Text, TextIfAny, TextList, Uint64, Value, check_nesting,
+    Codec, Count, DnsIfAny, ListOf, OptAddress, OptIndex, OptRaw, OptText, OptUint, OptValue, Required,
+    Switches, Text, TextIfAny, TextList, Uint64, Value, unknown_value,
 };
 pub(crate) use declared::declared_version;
 pub(crate) use distinct::Distinct;
-pub(crate) use entries::Entries;
+pub use entries::Entries;
 pub(crate) use extra::Layout;
 pub use extra::{ExtraKeys, RawJson};
 pub(crate) use object::{Key, KeySeed, Slot, wire_object};
 
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::DecodeError;
@@ -38,10 +42,7 @@ pub const MAX_NESTING: usize = 127;
 ///
 /// The path costs time, so it is only worked out for a document that failed.
 pub(crate) fn decode<T: DeserializeOwned>(what: &str, json: &[u8]) -> Result<T, DecodeError> {
-    // As text, so that each string in it need not be checked to be some.
-    if let Ok(text) = std::str::from_utf8(json)
-        && let Ok(value) = serde_json::from_str(text)
-    {
+    if let Some(value) = decode_at_once(json) {
         return Ok(value);
     }
     let mut deserializer = serde_json::Deserializer::from_slice(json);
@@ -50,6 +51,12 @@ pub(crate) fn decode<T: DeserializeOwned>(what: &str, json: &[u8]) -> Result<T, 
     // The value is good; what follows it may not be.
     deserializer.end().map_err(|error| DecodeError::new(what, None, &error))?;
     Ok(value)
+}
+
+/// Decodes a document without a word on what is wrong with it if it cannot be.
+pub(crate) fn decode_at_once<'de, T: Deserialize<'de>>(json: &'de [u8]) -> Option<T> {
+    // As text, so that each string in it need not be checked to be some.
+    serde_json::from_str(std::str::from_utf8(json).ok()?).ok()
 }
 
 /// The text of a value as plugins print it: four spaces a level, no final newline.

@@ -118,9 +118,7 @@ macro_rules! wire_object {
                                     map.next_value::<::serde::de::IgnoredAny>()?;
                                 }
                                 $crate::wire::Key::Unknown(key) => {
-                                    let value: $crate::wire::RawJson = map.next_value()?;
-                                    $crate::wire::check_nesting::<A::Error>(&value)?;
-                                    extra.set(key, value);
+                                    extra.set(key, $crate::wire::unknown_value(&mut map)?);
                                 }
                             }
                         }

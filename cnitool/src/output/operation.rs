@@ -60,7 +60,7 @@ pub(crate) struct Collected<'a> {
 
 impl Report for Collected<'_> {
     fn text(&self, _: Style) -> String {
-        let line = |gone: &Attachment| format!("deleted {} {}\n", gone.container_id, gone.ifname);
+        let line = |gone: &Attachment| format!("deleted {} {}\n", gone.container_id(), gone.ifname());
         self.deleted.iter().map(line).collect()
     }
 

@@ -33,7 +33,7 @@ impl Owner {
 
     /// One that a GC request names.
     pub fn of(network: &str, attachment: &Attachment) -> Self {
-        Self::new(network, &attachment.container_id, &attachment.ifname)
+        Self::new(network, attachment.container_id(), attachment.ifname())
     }
 
     /// The iptables chain that masquerades. All interfaces of the container in the network share it.

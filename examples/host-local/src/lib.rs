@@ -110,8 +110,7 @@ impl Plugin for HostLocal {
     fn gc(&self, req: &GcRequest<Self>) -> Result<()> {
         let Some(mut store) = Store::find(req.config().data_dir()?, req.network())? else { return Ok(()) };
         let attachments = req.valid_attachments().iter();
-        let valid =
-            ValidOwners::new(attachments.map(|valid| (valid.container_id.as_str(), valid.ifname.as_str())));
+        let valid = ValidOwners::new(attachments.map(|valid| (valid.container_id(), valid.ifname())));
         match store.collect_garbage(&valid) {
             Ok(_) => Ok(store.settle()?),
             Err(errors) => Err(Error::all(errors.into_iter().map(Error::from))

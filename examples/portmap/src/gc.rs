@@ -23,7 +23,7 @@ impl Portmap {
 
         // Rules of iptables name their network, so that those without a record are found as well.
         let chains: Vec<_> =
-            valid.iter().map(|attachment| names::dnat_chain(network, &attachment.container_id)).collect();
+            valid.iter().map(|attachment| names::dnat_chain(network, attachment.container_id())).collect();
         let removals = removals(network, valid, &alive, &dead, Backend::Iptables);
         for family in FAMILIES {
             let is_valid = |chain: &str| chains.iter().any(|valid| valid == chain);
@@ -71,8 +71,8 @@ fn removals(
         let of_container = |other: &&Record| other.container_id == record.container_id;
         let others: Vec<_> = alive.iter().filter(of_container).collect();
         let is_recorded =
-            |attachment: &&Attachment| others.iter().any(|other| other.ifname == attachment.ifname);
-        let of_valid = valid.iter().filter(|attachment| attachment.container_id == record.container_id);
+            |attachment: &&Attachment| others.iter().any(|other| other.ifname == attachment.ifname());
+        let of_valid = valid.iter().filter(|attachment| attachment.container_id() == record.container_id);
         removals.push(Removal {
             network: network.to_owned(),
             container_id: record.container_id.clone(),

@@ -184,7 +184,7 @@ pub(crate) fn collect(dir: &Path, network: &str, valid: &[Attachment]) -> Result
         entries => entries.with_context(failed)?,
     };
     let valid: HashSet<_> =
-        valid.iter().map(|attachment| file_name(&attachment.container_id, &attachment.ifname)).collect();
+        valid.iter().map(|attachment| file_name(attachment.container_id(), attachment.ifname())).collect();
     let mut errors = Vec::new();
     for entry in entries {
         let name = entry.with_context(failed)?.file_name();

@@ -103,8 +103,7 @@ impl Client {
                 self.warn(|| Warning::NotRemoved { file, why: why.to_string() });
             }
         }
-        let valid: HashSet<(&str, &str)> =
-            valid.iter().map(|it| (it.container_id.as_str(), it.ifname.as_str())).collect();
+        let valid: HashSet<(&str, &str)> = valid.iter().map(|it| (it.container_id(), it.ifname())).collect();
         let mut by_container: BTreeMap<String, Vec<Stale>> = BTreeMap::new();
         for cached in listing.attachments {
             let is_valid = valid.contains(&(cached.container_id(), cached.ifname()));

@@ -100,7 +100,7 @@ impl Plugin for MyPlugin {
         let valid: Vec<_> = req
             .valid_attachments()
             .iter()
-            .map(|valid| name_of(req.network().as_str(), &valid.container_id, &valid.ifname))
+            .map(|valid| name_of(req.network().as_str(), valid.container_id(), valid.ifname()))
             .collect();
         let mut errors = Vec::new();
         for host_end in self.kernel.host_ends(&alias(req.network()))? {

@@ -97,7 +97,7 @@ impl Plugin for MyPlugin {
         let valid: Vec<_> = req
             .valid_attachments()
             .iter()
-            .map(|valid| store::owner(&valid.container_id, &valid.ifname))
+            .map(|valid| store::owner(valid.container_id(), valid.ifname()))
             .collect();
         store(req)?.retain(&valid)
     }
