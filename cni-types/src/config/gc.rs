@@ -106,7 +106,7 @@ impl<'de> Deserialize<'de> for Attachment {
                 let mut extra = Distinct::<RawJson>::new();
                 while let Some(key) = map.next_key_seed(KeySeed(&[CONTAINER_ID, IFNAME]))? {
                     match key {
-                        Key::Known(CONTAINER_ID, exact) => container_id.set(map.next_value()?, exact),
+                        Key::Known(0, exact) => container_id.set(map.next_value()?, exact),
                         Key::Known(_, exact) => ifname.set(map.next_value()?, exact),
                         Key::Unknown(key) => extra.set(key, wire::unknown_value(&mut map)?),
                     }

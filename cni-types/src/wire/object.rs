@@ -6,8 +6,8 @@ use serde::de::{DeserializeSeed, Deserializer, Visitor};
 
 /// A key of an object as it was found.
 pub(crate) enum Key {
-    /// One of the table's, and whether it was spelt exactly so.
-    Known(&'static str, bool),
+    /// One of the table's, by its place there, and whether it was spelt exactly so.
+    Known(usize, bool),
     /// Any other.
     Unknown(String),
 }
@@ -31,11 +31,11 @@ impl Visitor<'_> for KeySeed {
     }
 
     fn visit_str<E>(self, found: &str) -> Result<Key, E> {
-        if let Some(key) = self.0.iter().find(|key| **key == found) {
-            return Ok(Key::Known(key, true));
+        if let Some(at) = self.0.iter().position(|key| *key == found) {
+            return Ok(Key::Known(at, true));
         }
-        match self.0.iter().find(|key| key.eq_ignore_ascii_case(found)) {
-            Some(key) => Ok(Key::Known(key, false)),
+        match self.0.iter().position(|key| key.eq_ignore_ascii_case(found)) {
+            Some(at) => Ok(Key::Known(at, false)),
             None => Ok(Key::Unknown(found.to_owned())),
         }
     }
@@ -106,11 +106,13 @@ macro_rules! wire_object {
 
                     fn visit_map<A: ::serde::de::MapAccess<'de>>(self, mut map: A) -> ::core::result::Result<$name, A::Error> {
                         const KEYS: &[&str] = &[$($key),*];
+                        #[allow(non_camel_case_types, dead_code, reason = "named as the fields are, of which there may be none")]
+                        enum At { $($field),* }
                         $(let mut $field = $crate::wire::Slot::EMPTY;)*
                         let mut extra = $crate::wire::Distinct::<$crate::wire::RawJson>::new();
                         while let Some(key) = map.next_key_seed($crate::wire::KeySeed(KEYS))? {
                             match key {
-                                $($crate::wire::Key::Known($key, exact) => {
+                                $($crate::wire::Key::Known(at, exact) if at == At::$field as usize => {
                                     $field.set(<$codec as $crate::wire::Codec>::decode(&mut map)?, exact);
                                 })*
                                 // None: the table has every known key.

@@ -212,6 +212,7 @@ proptest! {
     #[test]
     fn an_address_prints_what_it_parses(cidr in cidr(), mac in any::<[u8; 6]>()) {
         prop_assert_eq!(cidr.to_string().parse::<Cidr>(), Ok(cidr));
+        prop_assert_eq!(serde_json::to_string(&cidr).unwrap(), format!("\"{cidr}\""));
         prop_assert!(cidr.network().contains(cidr.address()));
         prop_assert!(cidr.contains(cidr.last_address()));
         let mac = MacAddr::new(mac);
