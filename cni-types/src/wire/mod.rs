@@ -16,6 +16,7 @@ mod distinct;
 mod entries;
 mod extra;
 mod object;
+mod pretty;
 
 pub(crate) use borrowed::Borrowed;
 pub use codec::check_nesting;
@@ -62,9 +63,9 @@ pub(crate) fn decode_at_once<'de, T: Deserialize<'de>>(json: &'de [u8]) -> Optio
 /// The text of a value as plugins print it: four spaces a level, no final newline.
 pub(crate) fn to_pretty_json(value: &impl serde::Serialize) -> String {
     let mut text = Vec::with_capacity(512);
-    let formatter = serde_json::ser::PrettyFormatter::with_indent(b"    ");
     // Writing to memory cannot fail, and no type here has a map whose keys are no strings.
-    let written = value.serialize(&mut serde_json::Serializer::with_formatter(&mut text, formatter));
+    let written =
+        value.serialize(&mut serde_json::Serializer::with_formatter(&mut text, pretty::Pretty::default()));
     debug_assert!(written.is_ok(), "a protocol object has a JSON form");
     String::from_utf8(text).unwrap_or_default()
 }
