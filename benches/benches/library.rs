@@ -1,5 +1,7 @@
 //! The library by itself: `cargo bench -p cni-benches`. `cargo test` runs each once.
 
+use std::sync::Arc;
+
 use cni_benches::{ENVIRONMENT, Passthrough, RESULT, gc_request, plain, request, routes};
 use cni_skel::{Call, Dispatcher};
 use cni_types::CniVersion;
@@ -38,9 +40,9 @@ fn decode_convert_print_plain(bencher: Bencher<'_, '_>) {
 
 #[divan::bench(args = [100, 1000, 10_000])]
 fn decode_gc_request(bencher: Bencher<'_, '_>, attachments: usize) {
-    let text = gc_request(attachments);
-    bencher.counter(BytesCount::of_str(&text)).bench(|| {
-        let config = PluginConfig::decode(divan::black_box(text.as_bytes()));
+    let text = Arc::new(gc_request(attachments).into_bytes());
+    bencher.counter(BytesCount::of_slice(text.as_slice())).bench(|| {
+        let config = PluginConfig::decode_shared(divan::black_box(&text));
         config.and_then(|config| Ok(config.valid_attachments()?.map(<[_]>::len)))
     });
 }

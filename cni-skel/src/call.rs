@@ -115,7 +115,7 @@ impl Call {
     ///
     /// When it cannot be read, or is longer than [`MAX_STDIN_BYTES`](crate::MAX_STDIN_BYTES).
     pub fn stdin(&mut self) -> io::Result<&[u8]> {
-        self.stdin.read()
+        self.stdin.read().map(|bytes| bytes.as_slice())
     }
 
     /// The identity of the plugin's own namespace.

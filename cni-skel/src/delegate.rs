@@ -61,7 +61,7 @@ impl<P: CniPlugin> Context<P> {
             plugin: PluginType::new(plugin_type)?,
             exec: Arc::clone(&self.exec),
             environment: self.env.iter().map(|(name, value)| (name, value)).collect(),
-            stdin: self.stdin.clone(),
+            stdin: Arc::clone(&self.stdin),
             more_dirs: Vec::new(),
             timeout: None,
         })
@@ -115,7 +115,7 @@ pub struct Delegate {
     plugin: PluginType,
     exec: Arc<dyn Exec>,
     environment: Environment,
-    stdin: Vec<u8>,
+    stdin: Arc<Vec<u8>>,
     more_dirs: Vec<PathBuf>,
     timeout: Option<Duration>,
 }
@@ -129,7 +129,7 @@ impl Delegate {
     /// Gives the delegate another configuration than this plugin has, for plugins that hold those of their delegates in
     /// their own. It needs `cniVersion` and `name` like any other.
     pub fn with_config(self, stdin: impl Into<Vec<u8>>) -> Self {
-        Self { stdin: stdin.into(), ..self }
+        Self { stdin: Arc::new(stdin.into()), ..self }
     }
 
     /// Sets a variable for the delegate, such as `CNI_IFNAME` for a second interface. `CNI_COMMAND` is the operation's.

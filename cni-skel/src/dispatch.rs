@@ -161,8 +161,8 @@ impl<'p, P: Plugin> Dispatcher<'p, P> {
         let version = checks::version(command, &network_config, &self.versions)?;
 
         let context = |call: Call, network_config: PluginConfig| -> Result<Context<P>, ErrorObject> {
-            let Call { env, mut stdin, exec, .. } = call;
-            let stdin = stdin.take();
+            let Call { env, stdin, exec, .. } = call;
+            let stdin = stdin.into_bytes();
             let config = config::decode(&stdin, P::DENY_UNKNOWN_KEYS)?;
             let values = if P::Runtime::CAPABILITIES.is_empty() {
                 Default::default()

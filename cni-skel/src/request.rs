@@ -15,7 +15,7 @@ use crate::types::{AddResult, CniVersion, Command, ContainerId, InterfaceName, N
 pub struct Context<P: CniPlugin> {
     pub(crate) command: Command,
     pub(crate) env: std::sync::Arc<Env>,
-    pub(crate) stdin: Vec<u8>,
+    pub(crate) stdin: std::sync::Arc<Vec<u8>>,
     pub(crate) exec: std::sync::Arc<dyn cni_invoke::Exec>,
     pub(crate) network: NetworkName,
     pub(crate) version: CniVersion,

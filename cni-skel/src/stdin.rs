@@ -1,6 +1,7 @@
 //! Reading stdin: whole and bounded, or, for VERSION, without ever waiting for a runtime that writes nothing.
 
 use std::io::{self, IsTerminal as _, Read as _};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -20,25 +21,25 @@ const VERSION_PATIENCE: Duration = Duration::from_millis(100);
 /// Where stdin comes from, and what of it was read.
 #[derive(Debug)]
 pub(crate) struct Stdin {
-    bytes: Vec<u8>,
+    bytes: Arc<Vec<u8>>,
     /// Whether more may come from the process's stdin.
     open: bool,
 }
 
 impl Stdin {
     pub(crate) fn process() -> Self {
-        Self { bytes: Vec::new(), open: true }
+        Self { bytes: Arc::default(), open: true }
     }
 
     pub(crate) fn bytes(bytes: Vec<u8>) -> Self {
-        Self { bytes, open: false }
+        Self { bytes: Arc::new(bytes), open: false }
     }
 
     /// Reads to the end.
-    pub(crate) fn read(&mut self) -> io::Result<&[u8]> {
+    pub(crate) fn read(&mut self) -> io::Result<&Arc<Vec<u8>>> {
         if self.open {
             let limit = (MAX_STDIN_BYTES + 1).saturating_sub(self.bytes.len()) as u64;
-            io::stdin().lock().take(limit).read_to_end(&mut self.bytes)?;
+            io::stdin().lock().take(limit).read_to_end(Arc::make_mut(&mut self.bytes))?;
             self.open = false;
         }
         if self.bytes.len() > MAX_STDIN_BYTES {
@@ -53,9 +54,9 @@ impl Stdin {
         &self.bytes
     }
 
-    /// Takes what was read out.
-    pub(crate) fn take(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.bytes)
+    /// What was read, to keep.
+    pub(crate) fn into_bytes(self) -> Arc<Vec<u8>> {
+        self.bytes
     }
 
     /// Reads what is there or comes at once; never waits for a person or for a pipe that stays silent.
@@ -77,7 +78,7 @@ impl Stdin {
             // Not through the standard library's buffer: what that holds back, poll does not see.
             match retry_on_intr(|| read(&stdin, &mut chunk)) {
                 Ok(0) | Err(_) => break,
-                Ok(n) => self.bytes.extend_from_slice(&chunk[..n]),
+                Ok(n) => Arc::make_mut(&mut self.bytes).extend_from_slice(&chunk[..n]),
             }
         }
         &self.bytes

@@ -9,6 +9,7 @@
 
 use std::hint::black_box;
 use std::io::Read as _;
+use std::sync::Arc;
 use std::time::Instant;
 
 use cni_benches::plain;
@@ -18,7 +19,7 @@ use cni_types::result::VersionedResult;
 
 fn main() {
     let mut args = std::env::args().skip(1);
-    let work: fn(&[u8]) = match args.next().as_deref() {
+    let work: fn(&Arc<Vec<u8>>) = match args.next().as_deref() {
         Some("result") => result,
         Some("result-plain") => result_plain,
         Some("gc") => gc,
@@ -27,6 +28,7 @@ fn main() {
     let times: u32 = args.next().unwrap().parse().unwrap();
     let mut input = Vec::new();
     std::io::stdin().read_to_end(&mut input).unwrap();
+    let input = Arc::new(input);
     let start = Instant::now();
     for _ in 0..times {
         work(black_box(&input));
@@ -34,16 +36,16 @@ fn main() {
     println!("{}", start.elapsed().as_secs_f64() * 1e9 / f64::from(times));
 }
 
-fn result(input: &[u8]) {
+fn result(input: &Arc<Vec<u8>>) {
     let result = VersionedResult::decode(input).unwrap().convert(CniVersion::V0_4_0).unwrap();
     black_box(result.to_json());
 }
 
-fn result_plain(input: &[u8]) {
+fn result_plain(input: &Arc<Vec<u8>>) {
     black_box(plain::convert(input).unwrap());
 }
 
-fn gc(input: &[u8]) {
-    let config = PluginConfig::decode(input).unwrap();
+fn gc(input: &Arc<Vec<u8>>) {
+    let config = PluginConfig::decode_shared(input).unwrap();
     assert!(!black_box(config.valid_attachments().unwrap().unwrap()).is_empty());
 }

@@ -1,5 +1,7 @@
 //! What a call must keep before a handler sees it, one function a rule. In which order they are asked is the dispatch's.
 
+use std::sync::Arc;
+
 use crate::call::Call;
 use crate::netns::{Netns, NetnsId};
 use crate::types::config::{Attachment, PluginConfig, VALID_ATTACHMENTS};
@@ -27,14 +29,14 @@ pub(super) fn refuse_own_netns(call: &Call, netns: &Netns) -> Result<(), ErrorOb
 }
 
 /// The protocol keys of the request.
-pub(super) fn network_config(stdin: &[u8]) -> Result<PluginConfig, ErrorObject> {
+pub(super) fn network_config(stdin: &Arc<Vec<u8>>) -> Result<PluginConfig, ErrorObject> {
     let trimmed = stdin.trim_ascii();
     if trimmed.is_empty() || trimmed == b"null" {
         let found = if trimmed.is_empty() { "stdin is empty" } else { "stdin is null" };
         let msg = format!("cannot decode {WHAT}: {found}, expected a JSON object");
         return Err(ErrorObject::new(ErrorCode::DECODING_FAILURE, msg));
     }
-    PluginConfig::decode(stdin).map_err(ErrorObject::from)
+    PluginConfig::decode_shared(stdin).map_err(ErrorObject::from)
 }
 
 /// The name must be there and good; the type, if it is there; and it must be one plugin's configuration.

@@ -1,6 +1,9 @@
 //! The attachments that GC must leave alone.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
 
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
@@ -8,7 +11,7 @@ use serde::ser::{Serialize, SerializeMap as _, Serializer};
 
 use super::PluginConfig;
 use crate::RawJson;
-use crate::error::DecodeError;
+use crate::error::{DecodeError, offset_of};
 use crate::wire::{self, Borrowed, Codec, Distinct, ExtraKeys, Key, KeySeed, Slot};
 
 /// The key under which a runtime sends the valid attachments.
@@ -30,13 +33,13 @@ const IFNAME: &str = "ifname";
 /// ```
 ///
 /// See [the spec](https://github.com/containernetworking/cni/blob/main/SPEC.md#gc-clean-up-any-stale-resources).
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct Attachment {
-    /// Container ID and interface name in one piece of memory, of which a request asks for a hundred thousand.
-    names: Box<str>,
-    /// Where the interface's name begins.
-    ifname_at: usize,
+    /// Text that holds both names: the request where it came in one, so that a hundred thousand need no memory of their own.
+    text: Arc<Vec<u8>>,
+    container_id: Range<usize>,
+    ifname: Range<usize>,
     /// Keys that this crate does not know.
     pub extra: ExtraKeys,
 }
@@ -44,21 +47,25 @@ pub struct Attachment {
 impl Attachment {
     /// An attachment of a container by an interface.
     pub fn new(container_id: impl AsRef<str>, ifname: impl AsRef<str>) -> Self {
-        let (container_id, ifname) = (container_id.as_ref(), ifname.as_ref());
-        let mut names = String::with_capacity(container_id.len() + ifname.len());
-        names.push_str(container_id);
-        names.push_str(ifname);
-        Self { names: names.into(), ifname_at: container_id.len(), extra: ExtraKeys::default() }
+        let text = Arc::new([container_id.as_ref(), ifname.as_ref()].concat().into_bytes());
+        let (middle, end) = (container_id.as_ref().len(), text.len());
+        Self { text, container_id: 0..middle, ifname: middle..end, extra: ExtraKeys::default() }
     }
 
     /// The container's ID.
     pub fn container_id(&self) -> &str {
-        self.names.split_at(self.ifname_at).0
+        self.at(&self.container_id)
     }
 
     /// The name of the interface inside the container.
     pub fn ifname(&self) -> &str {
-        self.names.split_at(self.ifname_at).1
+        self.at(&self.ifname)
+    }
+
+    fn at(&self, place: &Range<usize>) -> &str {
+        // Only ever the place of text: where it came from, it was `str`.
+        let bytes = self.text.get(place.clone()).unwrap_or_default();
+        std::str::from_utf8(bytes).unwrap_or_default()
     }
 
     /// Whether both are the same; unknown keys do not count.
@@ -89,19 +96,60 @@ impl Serialize for Attachment {
     }
 }
 
-impl<'de> Deserialize<'de> for Attachment {
-    /// As `wire_object!` reads, but that no name is copied twice.
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct AttachmentVisitor;
+impl PartialEq for Attachment {
+    fn eq(&self, other: &Self) -> bool {
+        self.is(other.container_id(), other.ifname()) && self.extra == other.extra
+    }
+}
 
-        impl<'de> Visitor<'de> for AttachmentVisitor {
-            type Value = Attachment;
+impl Eq for Attachment {}
+
+impl<'de> Deserialize<'de> for Attachment {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Found::deserialize(deserializer).map(|found| found.into_attachment(None))
+    }
+}
+
+/// An attachment as it stands in its document.
+struct Found<'de> {
+    container_id: Cow<'de, str>,
+    ifname: Cow<'de, str>,
+    extra: ExtraKeys,
+}
+
+impl Found<'_> {
+    /// The attachment, which keeps the document if that is the one that it stands in.
+    fn into_attachment(self, document: Option<&Arc<Vec<u8>>>) -> Attachment {
+        let Self { container_id, ifname, extra } = self;
+        let places = document.and_then(|document| {
+            let place = |name: &str| {
+                let start = offset_of(document, name.as_bytes())?;
+                Some(start..start + name.len())
+            };
+            Some((document, place(&container_id)?, place(&ifname)?))
+        });
+        match places {
+            Some((document, container_id, ifname)) => {
+                Attachment { text: document.clone(), container_id, ifname, extra }
+            }
+            None => Attachment { extra, ..Attachment::new(container_id, ifname) },
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Found<'de> {
+    /// As `wire_object!` reads, but without copies of the names.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct FoundVisitor;
+
+        impl<'de> Visitor<'de> for FoundVisitor {
+            type Value = Found<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Attachment, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Found<'de>, A::Error> {
                 let (mut container_id, mut ifname) = (Slot::EMPTY, Slot::EMPTY);
                 let mut extra = Distinct::<RawJson>::new();
                 while let Some(key) = map.next_key_seed(KeySeed(&[CONTAINER_ID, IFNAME]))? {
@@ -113,12 +161,11 @@ impl<'de> Deserialize<'de> for Attachment {
                 }
                 let text =
                     |slot: Slot<Borrowed<'de>>| slot.take().map(|Borrowed(text)| text).unwrap_or_default();
-                let attachment = Attachment::new(text(container_id), text(ifname));
-                Ok(Attachment { extra: extra.into(), ..attachment })
+                Ok(Found { container_id: text(container_id), ifname: text(ifname), extra: extra.into() })
             }
         }
 
-        deserializer.deserialize_map(AttachmentVisitor)
+        deserializer.deserialize_map(FoundVisitor)
     }
 }
 
@@ -164,25 +211,45 @@ impl Codec for Listed {
 
 /// A configuration whose lists of attachments are read straight from the document: a list of ten megabytes is neither
 /// gone through twice nor kept as text beside. Unlike [`PluginConfig`], it cannot be read where one of them is faulty.
-pub(super) struct Straight(pub(super) PluginConfig);
+pub(super) struct Straight<'de> {
+    config: PluginConfig,
+    valid: Option<FoundList<'de>>,
+    old: Option<FoundList<'de>>,
+}
 
-impl<'de> Deserialize<'de> for Straight {
+type FoundList<'de> = Option<Vec<Found<'de>>>;
+
+impl Straight<'_> {
+    /// The configuration, whose attachments keep the document if there is one to keep.
+    pub(super) fn into_config(self, document: Option<&Arc<Vec<u8>>>) -> PluginConfig {
+        let listed = |list: FoundList<'_>| {
+            let list =
+                list.map(|list| list.into_iter().map(|found| found.into_attachment(document)).collect());
+            AttachmentList::Good(list)
+        };
+        PluginConfig {
+            valid_attachments: self.valid.map(listed),
+            attachments_old: self.old.map(listed),
+            ..self.config
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Straight<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct StraightVisitor;
 
         impl<'de> Visitor<'de> for StraightVisitor {
-            type Value = Straight;
+            type Value = Straight<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Straight, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Straight<'de>, A::Error> {
                 let mut rest = Rest { map, valid: Slot::EMPTY, old: Slot::EMPTY };
-                let mut config = PluginConfig::deserialize(MapAccessDeserializer::new(&mut rest))?;
-                config.valid_attachments = rest.valid.take().map(AttachmentList::Good);
-                config.attachments_old = rest.old.take().map(AttachmentList::Good);
-                Ok(Straight(config))
+                let config = PluginConfig::deserialize(MapAccessDeserializer::new(&mut rest))?;
+                Ok(Straight { config, valid: rest.valid.take(), old: rest.old.take() })
             }
         }
 
@@ -191,13 +258,13 @@ impl<'de> Deserialize<'de> for Straight {
 }
 
 /// The entries of a configuration but for the lists, which are read on the way.
-struct Rest<A> {
+struct Rest<'de, A> {
     map: A,
-    valid: Slot<Option<Vec<Attachment>>>,
-    old: Slot<Option<Vec<Attachment>>>,
+    valid: Slot<FoundList<'de>>,
+    old: Slot<FoundList<'de>>,
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for Rest<A> {
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Rest<'de, A> {
     type Error = A::Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {

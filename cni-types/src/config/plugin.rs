@@ -4,6 +4,7 @@
 //! with which code, is decided by who reads it. Everything else is kept as text.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::capability;
 use super::gc::{Attachment, AttachmentList, Listed, Straight, VALID_ATTACHMENTS, VALID_ATTACHMENTS_OLD};
@@ -94,13 +95,27 @@ impl PluginConfig {
     ///
     /// When the bytes are no JSON object or a protocol key has a wrong type. Code 6.
     pub fn decode(json: &[u8]) -> Result<Self, DecodeError> {
+        Self::decode_keeping(json, None)
+    }
+
+    /// Reads a configuration that may list many attachments, and be long for that: they keep it rather than copies of
+    /// their names.
+    ///
+    /// # Errors
+    ///
+    /// As for [`PluginConfig::decode`].
+    pub fn decode_shared(json: &Arc<Vec<u8>>) -> Result<Self, DecodeError> {
+        Self::decode_keeping(json, Some(json))
+    }
+
+    fn decode_keeping(json: &[u8], document: Option<&Arc<Vec<u8>>>) -> Result<Self, DecodeError> {
         if json.trim_ascii() == b"null" {
             return Ok(Self::default());
         }
-        if let Some(Straight(config)) = wire::decode_at_once(json) {
-            return Ok(config);
+        match wire::decode_at_once::<Straight<'_>>(json) {
+            Some(straight) => Ok(straight.into_config(document)),
+            None => wire::decode(WHAT, json),
         }
-        wire::decode(WHAT, json)
     }
 
     /// The version; absent and empty mean 0.1.0.
@@ -227,6 +242,8 @@ pub fn declared_version(json: &[u8]) -> Result<Option<String>, DecodeError> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::PluginConfig;
 
     #[test]
@@ -247,6 +264,24 @@ mod tests {
         assert_eq!(valid(r#"{"cni.dev/valid-attachments":null,"cni.dev/attachments":[{}]}"#), Ok(Some(1)));
         assert_eq!(valid(r#"{"cni.dev/valid-attachments":[],"cni.dev/attachments":[{}]}"#), Ok(Some(0)));
         assert!(valid(r#"{"cni.dev/attachments":[null]}"#).unwrap_err().contains("cni.dev/attachments[0]"));
+    }
+
+    #[test]
+    fn attachments_keep_the_request_that_is_shared_and_only_that() {
+        let json = r#"{"cni.dev/valid-attachments":[{"containerID":"c1","ifname":"eth0"},{"containerID":"c\u0031"}]}"#;
+        let json = Arc::new(json.as_bytes().to_vec());
+        let copied = PluginConfig::decode(&json).unwrap();
+        assert_eq!(Arc::strong_count(&json), 1);
+        let shared = PluginConfig::decode_shared(&json).unwrap();
+        // The second one's name is not there as it is meant, so it has a copy.
+        assert_eq!(Arc::strong_count(&json), 2);
+        let names = |config: &PluginConfig| {
+            let list = config.valid_attachments().unwrap().unwrap().to_vec();
+            list.iter().map(|it| (it.container_id().to_owned(), it.ifname().to_owned())).collect::<Vec<_>>()
+        };
+        let expected = [("c1", "eth0"), ("c1", "")].map(|(id, ifname)| (id.to_owned(), ifname.to_owned()));
+        assert_eq!(names(&shared), expected);
+        assert_eq!(names(&copied), expected);
     }
 
     #[test]
@@ -280,6 +315,11 @@ mod tests {
         ] {
             let config = PluginConfig::decode(json.as_bytes()).unwrap();
             assert_eq!(serde_json::from_str::<PluginConfig>(&json).unwrap(), config, "{json}");
+            assert_eq!(
+                PluginConfig::decode_shared(&Arc::new(json.clone().into_bytes())).unwrap(),
+                config,
+                "{json}"
+            );
             assert_eq!(
                 serde_json::to_string(&config).unwrap(),
                 format!(r#"{{"cni.dev/valid-attachments":{printed},"a":1}}"#)

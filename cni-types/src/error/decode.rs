@@ -162,7 +162,7 @@ fn lines_and_columns(document: &[u8], place: usize) -> (usize, usize) {
 }
 
 /// Where `part`, a slice of `document`, starts in it.
-fn offset_of(document: &[u8], part: &[u8]) -> Option<usize> {
+pub(crate) fn offset_of(document: &[u8], part: &[u8]) -> Option<usize> {
     let start = (part.as_ptr() as usize).checked_sub(document.as_ptr() as usize)?;
     (start + part.len() <= document.len()).then_some(start)
 }

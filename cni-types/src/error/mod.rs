@@ -6,5 +6,6 @@ mod locate;
 mod object;
 
 pub use code::ErrorCode;
+pub(crate) use decode::offset_of;
 pub use decode::{DecodeError, DecodeErrorKind};
 pub use object::ErrorObject;
