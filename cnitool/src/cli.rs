@@ -53,6 +53,9 @@ pub(crate) struct Common {
         hide_possible_values = true
     )]
     pub(crate) trace: Option<Option<TraceFormat>>,
+    /// Hide this key's value in all that is told; may be given again [env: CNI_REDACT=KEY,KEY]
+    #[arg(long, value_name = "KEY", global = true)]
+    pub(crate) redact: Vec<String>,
 }
 
 // Each subcommand's arguments are only built when it is the one: it saves a good part of the start-up.

@@ -14,10 +14,12 @@ use libcni::{DEFAULT_CACHE_DIR, DEFAULT_CONF_DIR, DEFAULT_PLUGIN_DIR, RuntimeCon
 use crate::cli::{Common, Target};
 use crate::failure::{Fault, Usage};
 use crate::netns;
+use crate::redact::Redaction;
 
 const CONF_DIR: &str = "NETCONFPATH";
 const CAP_ARGS: &str = "CAP_ARGS";
 const CACHE_DIR: &str = "CNI_CACHE_DIR";
+const REDACT: &str = "CNI_REDACT";
 const NO_COLOR: &str = "NO_COLOR";
 
 /// The interface that is meant when nobody says which.
@@ -93,6 +95,14 @@ impl Settings {
         let Some(given) = &self.ifname else { return Ok(None) };
         InterfaceName::new(given.text()?).map(Some).map_err(|fault| given.is(Fault::Name(fault)))
     }
+}
+
+/// What is hidden: unlike other settings, flag and variable add to each other, so that neither gives away a secret of the other.
+pub(crate) fn redaction(keys: &[String], env: Env<'_>) -> Redaction {
+    let listed = env.find(REDACT).unwrap_or_default();
+    let listed = listed.to_string_lossy();
+    let listed = listed.split(',').map(str::trim).filter(|key| !key.is_empty());
+    Redaction::new(keys.iter().cloned().chain(listed.map(str::to_owned)))
 }
 
 /// What plugins are told about a target.

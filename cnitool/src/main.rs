@@ -6,7 +6,9 @@
 //! | `env` | what was meant: flags over environment over defaults |
 //! | `netns` | the container ID of a network namespace |
 //! | `cmd` | what each subcommand does |
+//! | `file` | how much of a file is read |
 //! | `lint` | what plugins' descriptions say of a configuration |
+//! | `redact` | what is hidden in what is told |
 //! | `trace` | what is recorded of each run of a plugin |
 //! | `output` | every text that a user sees |
 
@@ -14,9 +16,11 @@ mod cli;
 mod cmd;
 mod env;
 mod failure;
+mod file;
 mod lint;
 mod netns;
 mod output;
+mod redact;
 mod trace;
 
 use std::process::ExitCode;

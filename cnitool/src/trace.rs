@@ -58,6 +58,15 @@ impl Watcher {
         }
     }
 
+    /// What is told of a run may have in it what the plugin was given, or what it gives to the next.
+    fn learn(&self, run: &PluginRun<'_>, end: &PluginEnd<'_>) {
+        let redaction = self.console.redaction();
+        redaction.learn_call(run.environment, run.stdin);
+        if let Some(output) = end.output {
+            redaction.learn_document(&output.stdout);
+        }
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Run>> {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -65,6 +74,9 @@ impl Watcher {
 
 impl Observer for Watcher {
     fn plugin_finished(&self, run: &PluginRun<'_>, end: &PluginEnd<'_>) {
+        if self.format.is_some() || end.error.is_some() {
+            self.learn(run, end);
+        }
         let Some(format) = self.format else { return };
         let recorded = Run::new(run, end, self.start.elapsed());
         let mut runs = self.lock();

@@ -115,6 +115,27 @@ fn an_error_and_a_panic_are_logged_in_it() {
 }
 
 #[test]
+fn the_log_has_no_document_and_no_environment() {
+    let call = |call: Invocation, mtu: serde_json::Value| {
+        call.config(json!({"cniVersion": "1.0.0", "name": "n", "type": "told", "mtu": mtu,
+            "args": {"cni": {"x": "s3cr3t-args"}}, "runtimeConfig": {"x": "s3cr3t-runtime"}}))
+            .prev_result(json!({"cniVersion": "1.0.0", "ips": [], "x": "s3cr3t-result"}))
+            .args("IgnoreUnknown=1;X=s3cr3t-pair")
+            .env("REGISTRY_TOKEN", "s3cr3t-variable")
+    };
+    let del = || Invocation::del("c1", "eth0");
+    for (call, is_good) in [
+        (call(add(), json!(1500)), true),
+        (call(del(), json!(1500)), false),
+        (call(add(), json!([1])), false),
+    ] {
+        let (outcome, log) = run(call);
+        assert_eq!(outcome.error().is_none(), is_good, "{log} {:?}", outcome.error());
+        assert!(log.contains("cni_skel: ") && !log.contains("s3cr3t"), "{log}");
+    }
+}
+
+#[test]
 fn the_keys_of_the_log_are_known_to_a_strict_plugin() {
     let config = json!({"cniVersion": "1.0.0", "name": "n", "type": "told", "logFile": "/does/not/exist", "logLevel": "x"});
     let (outcome, _) = run(add().config(config));

@@ -2,7 +2,6 @@
 //! these will call in turn.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use libcni::cni_invoke;
@@ -71,7 +70,7 @@ pub(super) fn client_in(dir: &Path, context: &Context<'_>) -> Client {
 }
 
 fn built(builder: ClientBuilder, context: &Context<'_>) -> Client {
-    builder.exec(Arc::new(context.exec(ProcessExec::new()))).timeout(PATIENCE).build()
+    builder.exec(context.exec(ProcessExec::new())).timeout(PATIENCE).build()
 }
 
 /// Asks one plugin.

@@ -5,9 +5,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use cni_conformance::Check;
-use libcni::SearchPath;
 use libcni::cni_invoke::find_plugin;
 use libcni::cni_types::PluginType;
+use libcni::{Environment, SearchPath};
 
 use super::Context;
 use super::version::is_path;
@@ -26,7 +26,7 @@ pub(super) fn run(args: &Conformance, context: &Context<'_>) -> Result<(), Failu
     let junit = junit.transpose()?;
     let report = Conformed(kit.run());
     if let Some((path, mut file)) = junit {
-        file.write_all(report.0.to_junit().as_bytes())
+        file.write_all(context.console.redaction().text(&report.0.to_junit()).as_bytes())
             .map_err(|error| Failure::Write(path.clone(), error))?;
     }
     let passes = report.0.passes();
@@ -37,15 +37,21 @@ pub(super) fn run(args: &Conformance, context: &Context<'_>) -> Result<(), Failu
 /// The checks, as they were asked for.
 fn kit(args: &Conformance, context: &Context<'_>) -> Result<cni_conformance::Conformance<'static>, Usage> {
     let file = &args.config;
-    let text = fs::read(file).map_err(|error| usage("--config", Fault::Path(file.clone(), error)))?;
+    let text =
+        crate::file::read(file).map_err(|error| usage("--config", Fault::Path(file.clone(), error)))?;
+    let redaction = context.console.redaction();
+    redaction.learn_call(&Environment::of_this_process(), &text);
     let config =
         serde_json::from_slice(&text).map_err(|error| usage("--config", Fault::Json(file.clone(), error)))?;
+    let pairs = env::args(args.args.clone(), context.env)?;
+    redaction.learn_args(&pairs.to_string());
     let search_path = SearchPath::new(&context.settings.plugin_dirs);
     let program = program(&args.plugin, &search_path)?;
     let mut kit = cni_conformance::Conformance::of_program(program, config)
         .map_err(|error| usage("--config", Fault::Config(file.clone(), Box::new(error))))?
-        .args(env::args(args.args.clone(), context.env)?);
+        .args(pairs);
     for (name, value) in env::capability_args(args.cap_args.clone(), context.env)?.iter() {
+        redaction.learn_document(serde_json::json!({name: value}).to_string().as_bytes());
         kit = kit.capability(name, value);
     }
     if let Some(ifname) = context.settings.ifname()? {

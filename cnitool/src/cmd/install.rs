@@ -40,6 +40,7 @@ pub(super) fn run(args: &Install, context: &Context<'_>) -> Result<(), Failure> 
     let given = given(&args.plugins)?;
     let name = conf_name(&args.conf)?;
     let json = read("--conf", &args.conf)?;
+    context.console.redaction().learn_document(&json);
     let conf = context.settings.conf_dir.join(name);
     let (bin_dir, searched) = match &args.bin_dir {
         // What lies in the image of a container is not what lies on its node.

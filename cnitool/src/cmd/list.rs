@@ -11,6 +11,7 @@ use crate::failure::Failure;
 use crate::output::{Listing, Unread};
 
 pub(super) fn run(context: &Context<'_>) -> Result<(), Failure> {
+    context.console.redaction().learn_files(&context.settings.conf_dir);
     let scan = Scan::read(&context.settings.conf_dir)?;
     let unread = scan.networks.iter().flat_map(unread).collect();
     context.console.show(&Listing { scan, unread })

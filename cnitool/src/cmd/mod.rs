@@ -26,6 +26,7 @@ pub(crate) use validate::Validated;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use libcni::cni_invoke::Exec;
 use libcni::cni_types::config::PluginConfig;
 use libcni::{Client, ClientBuilder, Network, ProcessExec, RuntimeConf};
 
@@ -33,6 +34,7 @@ use crate::cli::{Cli, Command, Target};
 use crate::env::{self, Env, Settings};
 use crate::failure::Failure;
 use crate::output::{Console, TraceFormat};
+use crate::redact::Redacting;
 use crate::trace::Watcher;
 
 /// Runs the command that was typed.
@@ -40,11 +42,17 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
     let env = Env::of_this_process();
     let by_default = if cli.common.json { TraceFormat::Json } else { TraceFormat::Text };
     let trace = cli.common.trace.map(|format| format.unwrap_or(by_default));
-    let console = Console::new(cli.common.json, trace, env);
+    // As long as the process: whatever runs plugins has it.
+    let redaction = Box::leak(Box::new(env::redaction(&cli.common.redact, env)));
+    let console = Console::new(cli.common.json, trace, env, redaction);
     let watcher = Arc::new(Watcher::new(console, trace));
     let outcome = Settings::resolve(cli.common, env).map_err(Failure::from).and_then(|settings| {
         let context = Context { settings, env, console, watcher: Arc::clone(&watcher), trace };
-        dispatch(cli.command, &context)
+        dispatch(cli.command, &context).inspect_err(|failure| {
+            if matches!(failure, Failure::Load(_) | Failure::Unknown { .. }) {
+                redaction.learn_files(&context.settings.conf_dir);
+            }
+        })
     });
     watcher.finish();
     match outcome {
@@ -100,13 +108,18 @@ impl Context<'_> {
             .plugin_dirs(&self.settings.plugin_dirs)
             .cache_dir(&self.settings.cache_dir)
             // In the process group of this program, so that Ctrl-C stops plugins, too. There is no time limit.
-            .exec(Arc::new(self.exec(ProcessExec::for_delegates())))
+            .exec(self.exec(ProcessExec::for_delegates()))
             .observer(Arc::<Watcher>::clone(&self.watcher))
     }
 
-    /// With a trace in JSON stderr has nothing else: what plugins print there is in it.
-    fn exec(&self, exec: ProcessExec) -> ProcessExec {
-        if self.trace == Some(TraceFormat::Json) { exec.with_stderr(|_| ()) } else { exec }
+    /// With a trace in JSON stderr has nothing else: what plugins print there is in it. Otherwise it is passed on as it
+    /// comes, unless something is to be hidden.
+    fn exec(&self, exec: ProcessExec) -> Arc<dyn Exec> {
+        match self.trace {
+            Some(TraceFormat::Json) => Arc::new(exec.with_stderr(|_| ())),
+            _ if self.console.redaction().has_keys() => Arc::new(Redacting::new(exec, self.console)),
+            _ => Arc::new(exec),
+        }
     }
 }
 

@@ -15,6 +15,7 @@ use super::{Context, declared};
 use crate::cli::Validate;
 use crate::env;
 use crate::failure::{Failure, Fault, Usage};
+use crate::file;
 use crate::lint::{self, Document, Excerpt, Remark};
 use crate::output::Validations;
 
@@ -42,7 +43,16 @@ pub(crate) struct Validated {
 pub(super) fn run(args: &Validate, context: &Context<'_>) -> Result<(), Failure> {
     let offered = env::capability_args(args.cap_args.clone(), context.env)?;
     let (files, unused) = subjects(&args.subjects, context)?;
-    let files: Vec<_> = files.into_iter().map(|file| validate(file, context, &offered)).collect();
+    // Lines are quoted, and values.
+    let redaction = context.console.redaction();
+    let dirs = files.iter().filter_map(|file| file.parent()).filter(|dir| !dir.as_os_str().is_empty());
+    dirs.chain(files.iter().map(PathBuf::as_path)).for_each(|path| redaction.learn_files(path));
+    let mut files: Vec<_> = files.into_iter().map(|file| validate(file, context, &offered)).collect();
+    for file in &mut files {
+        let of_problems = file.problems.iter_mut().filter_map(|(_, excerpt)| excerpt.as_mut());
+        let of_remarks = file.remarks.iter_mut().filter_map(|remark| remark.excerpt.as_mut());
+        of_problems.chain(of_remarks).for_each(|excerpt| excerpt.redact(|text| redaction.text(text)));
+    }
     let open_dirs = open_dirs(&files, context);
     let validations = Validations { files, unused, open_dirs, strict: args.strict };
     let is_ok = validations.is_ok();
@@ -173,7 +183,7 @@ fn faulty(file: PathBuf, problems: Vec<Problem>, context: &Context<'_>, offered:
     if is_unreadable {
         return Validated { problems, ..plugins(file, &[], context, &ExtraKeys::default()) };
     }
-    let json = fs::read(&file).unwrap_or_default();
+    let json = file::read(&file).unwrap_or_default();
     let (network, version, listed) = if is_single(&file) {
         let listed = ListedPlugin::decode(&json).unwrap_or_default();
         (listed.config().name.clone(), listed.config().version().ok(), vec![listed])
@@ -227,7 +237,7 @@ fn plugins(
 fn remarks(file: &Path, drop_ins: impl IntoIterator<Item = PathBuf>, asked: &[Asked]) -> Vec<Remark> {
     let describe = |name: &str| asked.iter().find(|asked| asked.plugin == *name)?.description();
     let document = |file: PathBuf| {
-        let text = fs::read(&file).ok()?;
+        let text = file::read(&file).ok()?;
         Document::new(file, text)
     };
     let of_drop_ins = drop_ins.into_iter().filter_map(document);
@@ -244,5 +254,5 @@ fn remarks(file: &Path, drop_ins: impl IntoIterator<Item = PathBuf>, asked: &[As
 fn excerpt(problem: &Problem) -> Option<Excerpt> {
     // Without a line it may be no file at all, and one that is never at its end.
     problem.line.checked_sub(1)?;
-    Excerpt::of(&fs::read(problem.file.as_ref()?).ok()?, problem.line, problem.column)
+    Excerpt::of(&file::read(problem.file.as_ref()?).ok()?, problem.line, problem.column)
 }

@@ -3,7 +3,15 @@
 use super::*;
 
 fn common() -> Common {
-    Common { conf_dir: None, plugin_path: None, cache_dir: None, ifname: None, json: false, trace: None }
+    Common {
+        conf_dir: None,
+        plugin_path: None,
+        cache_dir: None,
+        ifname: None,
+        json: false,
+        trace: None,
+        redact: Vec::new(),
+    }
 }
 
 fn target(netns: &str) -> Target {

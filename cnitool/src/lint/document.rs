@@ -25,6 +25,15 @@ impl Excerpt {
             before: String::from_utf8_lossy(before).chars().count(),
         })
     }
+
+    /// Makes another line of it; the place stays where it is in that one, or where the lines part.
+    pub(crate) fn redact(&mut self, shown: impl Fn(&str) -> String) {
+        let line = shown(&self.line);
+        let before: String = self.line.chars().take(self.before).collect();
+        let before = shown(&before);
+        self.before = line.chars().zip(before.chars()).take_while(|(one, other)| one == other).count();
+        self.line = line;
+    }
 }
 
 /// A file that is JSON.

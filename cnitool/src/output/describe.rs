@@ -14,6 +14,9 @@ use crate::cmd::Described;
 use crate::lint::{Key, keys_of};
 
 impl Report for Described {
+    // Of keys, not of values.
+    const QUOTES: bool = false;
+
     fn text(&self, style: Style) -> String {
         let mut text = match self.description() {
             Some(description) => title(description, style),

@@ -33,7 +33,8 @@ Examples:
 
 The container ID is cnitool- and the start of the SHA-512 of the absolute path of NETNS, as in Go's cnitool.
 If a plugin fails, what the plugins before it made stays for you to look at; 'cnitool del' removes it.
-With --trace=json the environment of the plugins is told, too, with whatever is secret in it.";
+With --trace=json all that plugins are given is told, too. What is secret by its key's name, such as a token or a
+password, is hidden, and so is what --redact says.";
 
 pub(crate) const CHECK: &str = "\
 Examples:

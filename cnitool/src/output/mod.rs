@@ -40,12 +40,16 @@ pub(crate) use version::{Group, Subject, Versions};
 
 use crate::env::Env;
 use crate::failure::Failure;
+use crate::redact::Redaction;
 
 /// The exit status of a command line that cannot be used; nothing was run.
 const USAGE: u8 = 2;
 
 /// What a command has found out, for stdout.
 pub(crate) trait Report {
+    /// Whether it is told to people, and may quote what is secret. Else it is data, to the byte.
+    const QUOTES: bool = true;
+
     /// For people; empty if silence says enough.
     fn text(&self, style: Style) -> String;
 
@@ -55,6 +59,8 @@ pub(crate) trait Report {
 
 /// Text that another program reads as it is.
 impl Report for Vec<u8> {
+    const QUOTES: bool = false;
+
     fn text(&self, _: Style) -> String {
         String::from_utf8_lossy(self).into_owned()
     }
@@ -72,18 +78,33 @@ pub(crate) struct Console {
     /// Whether each line on stderr is JSON.
     json_lines: bool,
     no_color: bool,
+    /// What is not told.
+    redaction: &'static Redaction,
 }
 
 impl Console {
-    pub(crate) fn new(json: bool, trace: Option<TraceFormat>, env: Env<'_>) -> Self {
+    pub(crate) fn new(
+        json: bool,
+        trace: Option<TraceFormat>,
+        env: Env<'_>,
+        redaction: &'static Redaction,
+    ) -> Self {
         let json_lines = json || trace == Some(TraceFormat::Json);
-        Self { json, json_lines, no_color: env.no_color() }
+        Self { json, json_lines, no_color: env.no_color(), redaction }
+    }
+
+    /// What is not told.
+    pub(crate) fn redaction(self) -> &'static Redaction {
+        self.redaction
     }
 
     /// Writes a report on stdout.
-    pub(crate) fn show(self, report: &impl Report) -> Result<(), Failure> {
+    pub(crate) fn show<R: Report>(self, report: &R) -> Result<(), Failure> {
         let mut stdout = io::stdout().lock();
         let mut text = if self.json { report.json() } else { report.text(self.style(stdout.is_terminal())) };
+        if R::QUOTES {
+            text = if self.json { self.redaction.json(&text) } else { self.redaction.text(&text) };
+        }
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }
@@ -106,7 +127,7 @@ impl Console {
             Failure::Told => {}
             // Whoever reads has read enough.
             Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
-            _ if self.json_lines => self.stderr(&json_line(&error::event(failure))),
+            _ if self.json_lines => self.event(&error::event(failure)),
             _ => {
                 self.tell("error", Style::red, &error::text(failure));
                 if let Some(remedy) = error::remedy(failure) {
@@ -119,13 +140,26 @@ impl Console {
 
     fn tell(self, what: &'static str, paint: fn(Style, &str) -> String, message: &dyn Display) {
         if self.json_lines {
-            return self.stderr(&json_line(&Message { event: what, message: message.to_string() }));
+            return self.event(&Message { event: what, message: message.to_string() });
         }
         self.stderr(&format!("{} {message}\n", paint(self.style_of_stderr(), &format!("{what}:"))));
     }
 
-    /// Nobody can be told that stderr is closed.
+    /// What a plugin has printed on its stderr.
+    pub(crate) fn pass_on(self, lines: &[u8]) {
+        self.stderr(&String::from_utf8_lossy(lines));
+    }
+
     fn stderr(self, text: &str) {
+        Self::write(&self.redaction.text(text));
+    }
+
+    fn event(self, event: &impl Serialize) {
+        Self::write(&self.redaction.json(&json_line(event)));
+    }
+
+    /// Nobody can be told that stderr is closed.
+    fn write(text: &str) {
         let _ = io::stderr().lock().write_all(text.as_bytes());
     }
 

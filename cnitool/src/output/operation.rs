@@ -10,6 +10,8 @@ use super::{Console, Report, Style, pretty};
 
 /// The result of ADD: JSON in any case, as Go's tool prints it.
 impl Report for VersionedResult {
+    const QUOTES: bool = false;
+
     fn text(&self, _: Style) -> String {
         self.to_json()
     }

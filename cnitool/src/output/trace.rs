@@ -10,7 +10,7 @@ use serde::ser::{Serialize, Serializer};
 
 use super::error::with_causes;
 use super::table::table;
-use super::{Console, Style, json_line};
+use super::{Console, Style};
 use crate::trace::{Ending, Run};
 
 /// How runs are shown.
@@ -33,7 +33,7 @@ impl Console {
 
     /// Shows one run as it ends, with all that went in and came out.
     pub(crate) fn trace_event(self, order: usize, recorded: &Run, run: &PluginRun<'_>, end: &PluginEnd<'_>) {
-        self.stderr(&json_line(&Event::new(order, recorded, run, end)));
+        self.event(&Event::new(order, recorded, run, end));
     }
 }
 
@@ -195,64 +195,19 @@ fn milliseconds(duration: Duration) -> f64 {
     (duration.as_secs_f64() * 1_000_000.0).round() / 1000.0
 }
 
-/// What names of variables have in them whose values nobody else is to know.
-const SECRET: [&str; 11] = [
-    "ACCESS_KEY",
-    "API_KEY",
-    "APIKEY",
-    "AUTH",
-    "COOKIE",
-    "CREDENTIAL",
-    "PASSPHRASE",
-    "PASSWD",
-    "PASSWORD",
-    "SECRET",
-    "TOKEN",
-];
-/// What stands in place of such a value.
-const HIDDEN: &str = "(hidden)";
-
-fn is_secret(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    !name.starts_with("CNI_")
-        && (SECRET.iter().any(|part| name.contains(part))
-            || name.ends_with("_KEY")
-            || name.ends_with("_PASS"))
-}
-
-/// An environment as an object. A trace is what one sends to others: what seems to be secret by its name is hidden.
+/// An environment as an object.
 struct Variables<'a>(&'a Environment);
 
 impl Serialize for Variables<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(name, value)| {
-            let name = name.to_string_lossy();
-            let value = if is_secret(&name) { HIDDEN.into() } else { value.to_string_lossy() };
-            (name, value)
-        }))
+        serializer
+            .collect_map(self.0.iter().map(|(name, value)| (name.to_string_lossy(), value.to_string_lossy())))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn secrets_are_told_by_their_names() {
-        for name in [
-            "AWS_SECRET_ACCESS_KEY",
-            "github_token",
-            "DB_PASSWORD",
-            "SSH_AUTH_SOCK",
-            "SIGNING_KEY",
-            "PG_PASS",
-        ] {
-            assert!(is_secret(name), "{name}");
-        }
-        for name in ["PATH", "HOME", "CNI_ARGS", "TRACEPARENT", "KEYBOARD", "COMPASS"] {
-            assert!(!is_secret(name), "{name}");
-        }
-    }
 
     fn ms(number: u64) -> Duration {
         Duration::from_millis(number)

@@ -13,6 +13,7 @@ mod install;
 mod list;
 mod new;
 mod operations;
+mod redact;
 mod shipping;
 mod support;
 mod trace;
