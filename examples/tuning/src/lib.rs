@@ -100,7 +100,8 @@ impl Plugin for Tuning {
     fn del(&self, req: &DelRequest<Self>) -> Result<()> {
         let backup = Backup::of(req.config().data_dir(), req.container_id().as_str(), req.ifname().as_str());
         let originals = match backup.find()? {
-            Found::Nothing => return Ok(()),
+            // A link that leads nowhere reads so, and goes.
+            Found::Nothing => return Ok(backup.remove()?),
             Found::Damaged => {
                 warn(&format!("nothing is restored: {:?} is damaged", backup.path()));
                 return Ok(backup.remove()?);

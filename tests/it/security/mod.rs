@@ -1,4 +1,4 @@
-//! The lines of `SECURITY.md` that need more than one package, or a kernel: hostile names, planted links, modes, secrets,
+//! The lines of `SECURITY.md` that need more than one package, or a kernel: hostile names, planted links, directories that are open to all, modes, secrets,
 //! shells, and the public advisories about Go's plugins.
 
 mod advisories;
@@ -7,3 +7,4 @@ mod names;
 mod planted;
 mod secrets;
 mod shell;
+mod state;

@@ -1,6 +1,7 @@
 //! Names that lead somewhere: as plugin type, IPAM type, network name, container ID, interface name or sysctl key, given to
 //! the real plugins and to `cnitool`. Each is refused, and nothing outside is made, changed or run.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -17,7 +18,7 @@ struct Jail(tempfile::TempDir);
 impl Jail {
     fn new() -> Self {
         let jail = Self(tempfile::tempdir().unwrap());
-        for dir in ["bin", "net.d", "cache", "data", "tuning", "portmap"] {
+        for dir in ["bin", "net.d", "cache", "data"] {
             std::fs::create_dir(jail.path(dir)).unwrap();
         }
         // What would be run by `../victim`, and tells.
@@ -32,21 +33,21 @@ impl Jail {
         self.0.path().join(name)
     }
 
-    /// Every file that there is, and what stands in it.
-    fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
+    /// Every file that there is, with its mode, and what stands in it; of a link, where it leads.
+    fn files(&self) -> Vec<(PathBuf, u32, Vec<u8>)> {
         let mut files = Vec::new();
-        let mut dirs = vec![self.0.path().to_owned()];
-        while let Some(dir) = dirs.pop() {
-            for entry in std::fs::read_dir(dir).unwrap() {
-                let path = entry.unwrap().path();
-                if path.is_dir() {
-                    dirs.push(path.clone());
-                    files.push((path, Vec::new()));
-                } else {
-                    let bytes = std::fs::read(&path).unwrap();
-                    files.push((path, bytes));
-                }
-            }
+        let mut paths = vec![self.0.path().to_owned()];
+        while let Some(path) = paths.pop() {
+            let found = path.symlink_metadata().unwrap();
+            let bytes = if found.is_dir() {
+                paths.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+                Vec::new()
+            } else if found.is_symlink() {
+                std::fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes()
+            } else {
+                std::fs::read(&path).unwrap()
+            };
+            files.push((path, found.mode(), bytes));
         }
         files.sort();
         files
@@ -57,7 +58,7 @@ impl Jail {
         json!({
             "cniVersion": "1.1.0", "name": "n1", "type": plugin,
             "ipam": {"type": "host-local", "dataDir": self.path("data"), "subnet": "10.9.0.0/24"},
-            "dataDir": self.path(plugin),
+            "dataDir": self.path(plugin), "master": "lo", "device": "lo", "vrfname": "vrf0", "vlanId": 5,
             "runtimeConfig": {"portMappings": [{"hostPort": 8080, "containerPort": 80, "protocol": "tcp"}]},
             "prevResult": {"cniVersion": "1.1.0", "interfaces": [{"name": "eth0", "sandbox": "/run/netns/none"}],
                 "ips": [{"interface": 0, "address": "10.9.0.2/24"}]},
@@ -86,29 +87,84 @@ fn refused(output: &Output, codes: &[u64], what: &str) {
     assert!(codes.contains(&error["code"].as_u64().unwrap()), "{what}: {error}");
 }
 
+/// The plugins of the one program, each as it would be called by a runtime.
+fn plugins(jail: &Jail) -> Vec<(String, PathBuf)> {
+    let program = bins::build("cni-plugins");
+    let listed = Command::new(&program).arg("list").env_clear().output().unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let names = listed.lines().filter_map(|line| line.split_whitespace().next());
+    let plugins: Vec<_> = names
+        .map(|name| {
+            let path = jail.path("bin").join(name);
+            std::os::unix::fs::symlink(&program, &path).unwrap();
+            (name.to_owned(), path)
+        })
+        .collect();
+    assert!(plugins.len() >= 17, "{listed}");
+    plugins
+}
+
 #[test]
 fn no_hostile_name_gets_past_a_plugin() {
     let jail = Jail::new();
+    let plugins = plugins(&jail);
     let before = jail.files();
-    let plugins = ["bridge", "host-local", "portmap", "tuning"];
-    for plugin in plugins {
-        let program = bins::build(plugin);
+    for (plugin, program) in &plugins {
         for command in ["ADD", "DEL", "CHECK"] {
             for name in HOSTILE {
                 let what = format!("{plugin} {command} {name:?}");
                 for variable in ["CNI_CONTAINERID", "CNI_IFNAME"] {
                     let output =
-                        call(&program, command, &[(variable, name)], &jail.path("bin"), &jail.config(plugin));
+                        call(program, command, &[(variable, name)], &jail.path("bin"), &jail.config(plugin));
                     // `./x` is as bad as the rest: a name has no slash.
                     refused(&output, &[4], &what);
                 }
                 let mut config = jail.config(plugin);
                 config["name"] = name.into();
-                refused(&call(&program, command, &[], &jail.path("bin"), &config), &[7], &what);
+                refused(&call(program, command, &[], &jail.path("bin"), &config), &[7], &what);
+            }
+        }
+        for command in ["STATUS", "GC"] {
+            for name in HOSTILE {
+                let mut config = jail.config(plugin);
+                config["name"] = name.into();
+                let output = call(program, command, &[], &jail.path("bin"), &config);
+                refused(&output, &[7], &format!("{plugin} {command} {name:?}"));
             }
         }
     }
     assert_eq!(jail.files(), before);
+}
+
+#[test]
+fn no_type_of_an_ipam_plugin_leads_out_of_the_plugin_directories() {
+    let jail = Jail::new();
+    let plugins = plugins(&jail);
+    std::fs::copy(jail.path("victim"), jail.path("bin/victim")).unwrap();
+    let was_run = jail.path("was-run");
+    let status = |plugin: &str, program: &Path, ipam: &str| {
+        let mut config = jail.config(plugin);
+        config["ipam"] = json!({"type": ipam});
+        call(program, "STATUS", &[], &jail.path("bin"), &config)
+    };
+    let mut delegating = 0;
+    for (plugin, program) in &plugins {
+        // Which plugins have others for addresses is seen by their doing so.
+        status(plugin, program, "victim");
+        let delegates = std::fs::remove_file(&was_run).is_ok();
+        delegating += usize::from(delegates);
+        let before = jail.files();
+        for name in HOSTILE {
+            let what = format!("{plugin} {name:?}");
+            let output = status(plugin, program, name);
+            if delegates {
+                refused(&output, &[7], &what);
+            }
+            assert!(!was_run.exists(), "{what}: was run");
+        }
+        assert_eq!(jail.files(), before, "{plugin}");
+    }
+    assert_eq!(delegating, 8, "bridge, dummy, host-device, ipvlan, macvlan, ptp, tap, vlan");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Symbolic and hard links, planted where plugins and runtime keep state: what they lead to is neither changed nor made.
-//! And what is made is for root alone, whatever the umask.
+//! Symbolic and hard links, planted where the runtime and host-local keep state: what they lead to is neither changed nor
+//! made. `state` has the other plugins.
 
 use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
@@ -7,8 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use cni_invoke::{Exec, Exit, FindError, Invocation, Output, RunError};
-use cni_tests::bins::{self, Plugin::Ours};
-use cni_tests::private_host::PrivateHost;
+use cni_tests::bins;
 use cni_types::PluginType;
 use libcni::{Client, Network, RuntimeConf, SearchPath};
 use serde_json::json;
@@ -153,41 +152,5 @@ fn links_planted_in_the_store_lead_nowhere() {
         victim.assert_unharmed("ADD with a lock");
         call("DEL");
         victim.assert_unharmed("DEL with a lock");
-    }
-}
-
-#[test]
-fn state_is_for_root_alone_whatever_the_umask() {
-    let plugins = ["cnitool", "bridge", "host-local", "tuning", "portmap"].map(Ours);
-    let Some(host) = PrivateHost::start(&["iptables-restore"], &plugins) else { return };
-    host.add_network(&json!({"cniVersion": "1.1.0", "name": "mynet", "plugins": [
-        {"type": "bridge", "bridge": "cni0", "isGateway": true, "ipMasq": true, "ipam": {"type": "host-local", "subnet": "10.244.1.0/24"}},
-        {"type": "tuning", "mtu": 1400},
-        {"type": "portmap", "capabilities": {"portMappings": true}},
-    ]}));
-    let netns = host.netns("c1");
-    let add = format!("umask 0; exec /opt/cni/bin/cnitool add mynet {}", netns.path().display());
-    let ports = r#"{"portMappings": [{"hostPort": 8080, "containerPort": 80}]}"#;
-    host.command(["bash", "-c", &add]).env("CAP_ARGS", ports).run();
-
-    let all = host.run(["find", "/var/lib/cni", "/run/cni", "-type", "f"]).stdout;
-    for part in
-        ["/results/mynet-", "/networks/mynet/10.244.1.2", "/run/cni/tuning/", "/run/cni/portmap/", ".idx"]
-    {
-        assert!(all.contains(part), "{part}: {all}");
-    }
-    // Nobody else may read, write or list; the lock of Go's has the mode 0750, and nothing in it.
-    let open =
-        host.run(["find", "/var/lib/cni", "/run/cni", "-type", "f", "-perm", "/077", "!", "-name", "lock"]);
-    assert_eq!(open.stdout, "");
-    let locks = host.run(["find", "/var/lib/cni", "/run/cni", "-name", "lock", "-perm", "/027"]);
-    assert_eq!(locks.stdout, "");
-    // Directories that others may list are those that Go makes so; none can be written.
-    let written = host.run(["find", "/var/lib/cni", "/run/cni", "-type", "d", "-perm", "/022"]);
-    assert_eq!(written.stdout, "");
-    for private in
-        ["/var/lib/cni/results", "/var/lib/cni/.libcni-locks", "/run/cni/portmap", "/run/cni/tuning"]
-    {
-        assert_eq!(host.run(["stat", "-c", "%a", private]).stdout.trim(), "700", "{private}");
     }
 }
