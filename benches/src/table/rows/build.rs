@@ -19,7 +19,7 @@ pub(crate) fn run(bench: &Bench, report: &mut Report) {
     let mut rows = vec![("`hello`, default features", workspace(), "hello", true)];
     let rscni = workspace().join("benches/peers/rscni");
     if bench.programs.rscni.is_ok() {
-        rows.push(("`passthrough`", workspace(), "cni-benches", false));
+        rows.push(("`passthrough`, with what all benchmarks use", workspace(), "cni-benches", false));
         rows.push(("the same on rscni-plugin", &rscni, "passthrough-rscni", false));
     }
     for (name, dir, package, held) in rows {
