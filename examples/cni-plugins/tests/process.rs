@@ -3,16 +3,20 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use cni_plugins::PLUGINS;
 use plugin_support::testing::TestNetns;
 use serde_json::{Value, json};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_cni-plugins");
+
+/// The page for operators.
+const PAGE: &str = include_str!("../../../docs/swapping-a-node.md");
 
 fn command(program: impl AsRef<Path>) -> Command {
     let mut command = Command::new(program.as_ref());
@@ -22,7 +26,16 @@ fn command(program: impl AsRef<Path>) -> Command {
 
 fn run(mut command: Command, stdin: &Value) -> Output {
     let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = piped.spawn().unwrap();
+    // A copy is busy while the child of another test, begun before it was complete, has not become a program yet.
+    let mut spawned = piped.spawn();
+    for _ in 0..100 {
+        if !spawned.as_ref().is_err_and(|error| error.kind() == ErrorKind::ExecutableFileBusy) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+        spawned = piped.spawn();
+    }
+    let mut child = spawned.unwrap();
     // Whoever does not read has something else to say.
     let _ = child.stdin.take().unwrap().write_all(stdin.to_string().as_bytes());
     child.wait_with_output().unwrap()
@@ -53,6 +66,42 @@ fn listing(directory: &Path) -> BTreeMap<String, Vec<u8>> {
         (name, content)
     };
     fs::read_dir(directory).unwrap().map(|found| entry(found.unwrap())).collect()
+}
+
+/// Folders beside this one that are no plugin of a node's.
+const NO_PLUGINS: [&str; 5] = [
+    "attach",      // what plugins share
+    "cni-plugins", // this
+    "hello",       // the guide's
+    "noop",        // a test double
+    "support",     // what plugins share
+];
+
+#[test]
+fn every_plugin_of_the_workspace_is_in_it_and_on_the_page_for_operators() {
+    let folders = listing_names(&Path::new(env!("CARGO_MANIFEST_DIR")).join(".."));
+    let mut plugins: Vec<_> =
+        folders.iter().filter(|name| !NO_PLUGINS.contains(&name.as_str())).map(String::as_str).collect();
+    plugins.sort_unstable();
+    assert_eq!(PLUGINS.iter().map(|plugin| plugin.name).collect::<Vec<_>>(), plugins);
+    assert!(NO_PLUGINS.iter().all(|name| folders.iter().any(|folder| folder == name)), "{folders:?}");
+    let listed =
+        PAGE.split("`cni-plugins list` tells the names").nth(1).unwrap().split("\n\n").next().unwrap();
+    let listed: Vec<_> = listed.split('`').skip(1).step_by(2).take(PLUGINS.len()).collect();
+    assert_eq!(listed, plugins);
+}
+
+#[test]
+fn each_plugin_describes_itself_as_a_file_of_its_own() {
+    // A second name of the file is to a process what a copy is, and quicker made.
+    let dir = tempfile::tempdir_in(Path::new(PROGRAM).parent().unwrap()).unwrap();
+    for plugin in PLUGINS {
+        let file = dir.path().join(plugin.name);
+        fs::hard_link(PROGRAM, &file).unwrap();
+        let mut described = command(&file);
+        described.arg("--describe");
+        assert_eq!(json_of(&run(described, &Value::Null))["name"], plugin.name);
+    }
 }
 
 #[test]
@@ -263,7 +312,6 @@ fn what_cannot_be_written_is_told_with_its_path() {
 /// The commands of the page for operators, on a directory of this test's.
 #[test]
 fn the_page_about_swapping_a_node_does_what_it_says() {
-    const PAGE: &str = include_str!("../../../docs/swapping-a-node.md");
     let dir = tempfile::tempdir().unwrap();
     let (opt, path) = (dir.path().join("opt"), dir.path().join("path"));
     let bin = opt.join("cni/bin");
@@ -276,12 +324,12 @@ fn the_page_about_swapping_a_node_does_what_it_says() {
     let before = listing(&bin);
     let blocks: Vec<_> =
         PAGE.split("```sh\n").skip(1).map(|block| block.split("```").next().unwrap()).collect();
-    let [build, own_directory, over, back] = blocks[..] else { panic!("{blocks:?}") };
+    let [build, own_directory, over, back, firewall] = blocks[..] else { panic!("{blocks:?}") };
     assert!(build.starts_with("cargo build --release -p cni-plugins"));
     let shell = |script: &str| {
         let script = script.replace("/opt/", &format!("{}/", opt.display()));
         let mut shell = Command::new("sh");
-        shell.args(["-euc", &script]).env("PATH", format!("{}:/usr/bin:/bin", path.display()));
+        shell.args(["-euc", &script]).env("PATH", format!("{}:/usr/sbin:/usr/bin:/bin", path.display()));
         let output = shell.output().unwrap();
         assert!(output.status.success(), "{script}{output:?}");
     };
@@ -295,6 +343,11 @@ fn the_page_about_swapping_a_node_does_what_it_says() {
     assert_eq!((&ours["dhcp"], ours.len()), (&before["dhcp"], PLUGINS.len() + 2));
     shell(back);
     assert_eq!(listing(&bin), before);
+
+    let Some(host) = TestNetns::new() else { return };
+    host.run(|| shell(firewall)).unwrap();
+    let chain = host.command("nft", ["list", "chain", "inet", "cni_plugins_firewall", "forward"]);
+    assert!(chain.contains("policy drop"), "{chain}");
 }
 
 fn listing_names(directory: &Path) -> Vec<String> {

@@ -5,11 +5,12 @@ use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use bandwidth::Bandwidth;
+use cni_skel::testing::Invocation;
 use plugin_attach::testing::Node;
 use plugin_support::testing::TestNetns;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::{both_ways, config, ifbs, on_end, pair};
+use crate::{both_ways, chained, config, ifbs, on_end, pair};
 
 /// A node and a container that can talk to each other.
 fn scene() -> Option<(Node<Bandwidth>, TestNetns)> {
@@ -74,6 +75,49 @@ fn a_rate_limit_holds_either_way() {
     node.del("c1", &container, &config);
     let (into, out) = in_and_out();
     assert!(into > 2 * most && out > 2 * most, "{into} bytes in, {out} out without limit");
+}
+
+/// How many bytes a link has sent, as the kernel counts.
+fn sent(netns: &TestNetns, link: &str) -> u64 {
+    let links: Vec<Value> = serde_json::from_str(&netns.ip(&format!("-s -j link show dev {link}"))).unwrap();
+    links[0]["stats64"]["tx"]["bytes"].as_u64().unwrap()
+}
+
+#[test]
+fn interfaces_of_one_container_are_limited_each_for_itself() {
+    let Some((node, container)) = scene() else { return };
+    pair(&node.netns, &container, "net1", "veth1");
+    node.netns.ip("addr add 10.2.0.1/24 dev veth1");
+    container.ip("addr add 10.2.0.5/24 dev net1");
+    let limits = json!({"egressRate": 4_000_000, "egressBurst": 160_000});
+    let call = |call: Invocation, config: &Value| node.run(call.config(config), &json!({})).assert_success();
+    let (first, second) = (config("1.0.0", &limits), chained("1.0.0", &limits, "net1", "veth1"));
+    call(Invocation::add("c1", container.path(), "eth0"), &first);
+    call(Invocation::add("c1", container.path(), "net1"), &second);
+    let host = node.netns.netlink().unwrap();
+    // Each with its own link, the first's with Go's name.
+    let ifb = |end: &str| {
+        let redirects = host.redirects(&host.link(end).unwrap()).unwrap();
+        host.link_by_index(redirects[0]).unwrap().name
+    };
+    let (first_ifb, second_ifb) = (ifb("veth0"), ifb("veth1"));
+    let time = Duration::from_secs(1);
+    for (address, own, other) in
+        [("10.1.0.1", &first_ifb, &second_ifb), ("10.2.0.1", &second_ifb, &first_ifb)]
+    {
+        let before = (sent(&node.netns, own), sent(&node.netns, other));
+        let bytes = arrives(&container, &node.netns, address, time);
+        assert!(bytes > 0 && bytes < 1_000_000, "{bytes} bytes to {address}");
+        assert!(sent(&node.netns, own) - before.0 >= bytes, "{address} passes by {own}");
+        // Neighbours and routers are asked for there, no more.
+        assert!(sent(&node.netns, other) - before.1 < bytes / 2, "{address} passes by {other}");
+    }
+    // One goes, and the other stays limited.
+    call(Invocation::del("c1", "eth0").netns(container.path()), &first);
+    assert_eq!(ifbs(&host), [second_ifb.as_str()]);
+    assert!(arrives(&container, &node.netns, "10.2.0.1", time) < 1_000_000);
+    call(Invocation::del("c1", "net1").netns(container.path()), &second);
+    assert!(ifbs(&host).is_empty());
 }
 
 #[test]
