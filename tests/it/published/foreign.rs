@@ -7,12 +7,13 @@ use serde_json::Value;
 use super::rustdoc::{documented, read};
 
 /// Each foreign type that may be in an API, the crates in whose, and why.
-const ALLOWED: [(&str, &[&str], &str); 9] = [
+const ALLOWED: [(&str, &[&str], &str); 11] = [
     ("schemars", &["cni-skel"], "feature `schema`: authors derive with the very version that is used"),
     ("schemars::JsonSchema", &["cni-skel"], "feature `schema`: what configurations implement"),
     ("serde_core::de::Deserialize", &["cni-types"], "what is read as JSON"),
     ("serde_core::de::DeserializeOwned", &["cni-skel", "cni-types"], "an author's configuration and keys"),
     ("serde_core::de::Deserializer", &["cni-types"], "in what `Deserialize` demands"),
+    ("serde_core::de::Error", &["cni-types"], "in what `cni-skel` reads with, which is hidden"),
     (
         "serde_core::ser::Serialize",
         &["cni-conformance", "cni-invoke", "cni-skel", "cni-types", "libcni"],
@@ -24,6 +25,7 @@ const ALLOWED: [(&str, &[&str], &str); 9] = [
         &["cni-types", "libcni"],
         "that a value of the caller's cannot be written or read as JSON",
     ),
+    ("serde_json::raw::RawValue", &["cni-types"], "in what `cni-skel` reads with, which is hidden"),
     (
         "serde_json::value::Value",
         &["cni-conformance", "cni-invoke", "cni-skel", "cni-types"],
