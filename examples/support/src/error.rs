@@ -151,6 +151,11 @@ impl Error {
         )
     }
 
+    /// Whether a disk has no room for a file, not even for an empty one.
+    pub fn is_no_room(&self) -> bool {
+        matches!(self.errno().map(|errno| errno.0), Some(RawErrno::NOSPC | RawErrno::DQUOT | RawErrno::ROFS))
+    }
+
     /// Whether no route leads to an address.
     pub fn is_unreachable(&self) -> bool {
         matches!(self.errno().map(|errno| errno.0), Some(RawErrno::NETUNREACH | RawErrno::HOSTUNREACH))

@@ -69,13 +69,31 @@ impl<R: Record> Records<R> {
         Lock::acquire(self.dir.join(LOCK))
     }
 
-    /// The same, unless there is no directory: then there is nothing to keep anyone away from.
+    /// The same, unless there is no directory, or never was room for a record in it: then there is nothing to keep anyone
+    /// away from.
     ///
     /// # Errors
     ///
     /// When the lock cannot be had.
     pub fn lock_if_any(&self) -> Result<Option<Lock>> {
-        Ok(if self.dir.is_dir() { Some(Lock::acquire(self.dir.join(LOCK))?) } else { None })
+        if !self.dir.is_dir() {
+            return Ok(None);
+        }
+        match Lock::acquire(self.dir.join(LOCK)) {
+            // Removed since.
+            Err(error) if error.is_not_found() => Ok(None),
+            // The lock is made before the first record: where it could not be, none can have been.
+            Err(error) if error.is_no_room() && !self.has_files()? => Ok(None),
+            lock => lock.map(Some),
+        }
+    }
+
+    fn has_files(&self) -> Result<bool> {
+        match fs::read_dir(&self.dir) {
+            Ok(mut entries) => Ok(entries.next().is_some()),
+            Err(error) if is_nothing(&error) => Ok(false),
+            Err(error) => Err(Error::io(format!("failed to list directory {:?}", self.dir), error)),
+        }
     }
 
     /// What there is about an attachment.
@@ -166,7 +184,9 @@ fn read<R: Record>(path: &Path) -> Result<Found<R>> {
     match bounded::read(path, bounded::MAX_BYTES) {
         Ok(json) => Ok(serde_json::from_slice(&json).map_or(Found::Damaged, Found::Record)),
         Err(error) if is_nothing(&error) => Ok(Found::Nothing),
-        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Ok(Found::Damaged),
+        Err(error) if matches!(error.kind(), io::ErrorKind::FileTooLarge | io::ErrorKind::IsADirectory) => {
+            Ok(Found::Damaged)
+        }
         Err(error) => Err(Error::io(format!("failed to read {path:?}"), error)),
     }
 }
@@ -262,6 +282,9 @@ mod tests {
         assert_eq!(records.find("c1", "eth0").unwrap(), Found::Damaged, "it is not read");
         records.remove("c1", "eth0").unwrap();
         assert!(!file.exists());
+        // Whoever puts a directory there does not keep all containers from starting.
+        fs::create_dir(&file).unwrap();
+        assert_eq!((records.find("c1", "eth0").unwrap(), records.all().unwrap()), (Found::Damaged, vec![]));
     }
 
     #[test]

@@ -26,7 +26,6 @@ use std::path::{Path, PathBuf};
 use cni_skel::types::NetworkName;
 use plugin_support::lock::Lock;
 use plugin_support::{Error, Result, atomic, bounded, state_dir};
-use rustix::io::Errno;
 
 use self::index::Index;
 use self::scan::Content;
@@ -85,7 +84,7 @@ impl Store {
                 // Removed since.
                 Err(error) if error.is_not_found() => Ok(None),
                 // The lock is made before the first reservation: where it could not be, none can have been.
-                Err(error) if is_no_room(&error) && scan::count(&dir)? == 0 => Ok(None),
+                Err(error) if error.is_no_room() && scan::count(&dir)? == 0 => Ok(None),
                 locked => locked.map(Some),
             },
             // Something else is in the directory's place, which made ADD fail and must not keep DEL from succeeding.
@@ -328,12 +327,6 @@ impl Drop for Store {
             index.store(table);
         }
     }
-}
-
-/// Whether a disk has no room for a file, not even for an empty one.
-fn is_no_room(error: &Error) -> bool {
-    let no_room = [Errno::NOSPC, Errno::DQUOT, Errno::ROFS].map(Errno::raw_os_error);
-    error.errno().is_some_and(|errno| no_room.contains(&errno.raw()))
 }
 
 fn key_of(text: &str) -> u64 {
