@@ -90,20 +90,19 @@ impl<'de> Request<'de> {
         let mut spelt = Spelt::default();
         for (key, value) in &keys {
             let protocol = PROTOCOL_KEYS.iter().any(|known| known.eq_ignore_ascii_case(key));
-            let meaning = fields.map(|fields| Meaning::of(key, &keys, fields));
+            let meaning = fields.map(|fields| Meaning::of(key, fields));
             // GC's lists are long, and nobody reads them here.
             let is_list = LISTS.iter().any(|list| list.eq_ignore_ascii_case(key));
             if !(is_list && matches!(meaning, Some(Meaning::Unknown))) {
                 check_nesting::<serde_json::Error>(value.get())?;
             }
             match meaning {
-                Some(Meaning::Hidden) => {}
                 Some(Meaning::Unknown) if protocol => {}
                 Some(Meaning::Unknown) if self.deny_unknown_keys => {
                     *self.unknown = Some((key.clone(), value.to_string()));
                     return Err(serde_json::Error::custom("unknown key"));
                 }
-                Some(Meaning::Field(field)) => spelt.set(field, value),
+                Some(Meaning::Field { name, exact }) => spelt.set(name, exact, value),
                 Some(Meaning::Unknown) | None => spelt.add(key, value),
             }
         }

@@ -14,47 +14,55 @@ use crate::types::__private::Entries;
 const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
 /// What an object's key means to a type with these fields: the field that is spelt so, or else the one that differs in
-/// letter case alone. The exact spelling wins, wherever it stands.
+/// letter case alone.
 pub(super) enum Meaning {
-    /// A field.
-    Field(&'static str),
-    /// Another spelling of a field that is there exactly.
-    Hidden,
+    /// A field, and whether it is spelt exactly so.
+    Field { name: &'static str, exact: bool },
     /// No field.
     Unknown,
 }
 
 impl Meaning {
-    pub(super) fn of(key: &str, keys: &[(String, &RawValue)], fields: &[&'static str]) -> Self {
-        if let Some(field) = fields.iter().find(|field| **field == key) {
-            return Self::Field(field);
-        }
-        match fields.iter().find(|field| field.eq_ignore_ascii_case(key)) {
-            Some(field) if keys.iter().any(|(key, _)| key == field) => Self::Hidden,
-            Some(field) => Self::Field(field),
+    pub(super) fn of(key: &str, fields: &[&'static str]) -> Self {
+        let exact = fields.iter().find(|field| **field == key);
+        match exact.or_else(|| fields.iter().find(|field| field.eq_ignore_ascii_case(key))) {
+            Some(name) => Self::Field { name, exact: exact.is_some() },
             None => Self::Unknown,
         }
     }
 }
 
-/// Keys by the type's spelling, with their values; of duplicates, the last.
+/// Keys by the type's spelling, with their values; of spellings of a field, the exact one wherever it stands, or else the
+/// last.
 #[derive(Default)]
 pub(super) struct Spelt<'k, 'de> {
     entries: Vec<(&'k str, &'de RawValue)>,
-    /// The type's fields among them, and where they stand: no more than the type has, however many keys there are.
-    fields: Vec<(&'static str, usize)>,
+    /// The type's fields among them: no more than the type has, however many keys there are.
+    fields: Vec<Known>,
+}
+
+/// A field that has come.
+struct Known {
+    name: &'static str,
+    /// Where its entry stands.
+    at: usize,
+    /// Whether it came in its exact spelling.
+    exact: bool,
 }
 
 impl<'k, 'de> Spelt<'k, 'de> {
     /// Sets a field of the type, which may have come in another spelling already.
-    pub(super) fn set(&mut self, field: &'static str, value: &'de RawValue) {
-        let known = self.fields.iter().find(|(found, _)| *found == field);
-        match known.and_then(|(_, at)| self.entries.get_mut(*at)) {
-            Some(entry) => entry.1 = value,
-            None => {
-                self.fields.push((field, self.entries.len()));
-                self.add(field, value);
-            }
+    pub(super) fn set(&mut self, name: &'static str, exact: bool, value: &'de RawValue) {
+        let Some(known) = self.fields.iter_mut().find(|known| known.name == name) else {
+            self.fields.push(Known { name, at: self.entries.len(), exact });
+            return self.add(name, value);
+        };
+        if known.exact && !exact {
+            return;
+        }
+        known.exact = exact;
+        if let Some(entry) = self.entries.get_mut(known.at) {
+            entry.1 = value;
         }
     }
 
@@ -142,9 +150,8 @@ impl<'de> Deserializer<'de> for Folded<'de> {
         let Entries(keys) = serde_json::from_str(self.0.get())?;
         let mut spelt = Spelt::default();
         for (key, value) in &keys {
-            match Meaning::of(key, &keys, fields) {
-                Meaning::Field(field) => spelt.set(field, value),
-                Meaning::Hidden => {}
+            match Meaning::of(key, fields) {
+                Meaning::Field { name, exact } => spelt.set(name, exact, value),
                 Meaning::Unknown => spelt.add(key, value),
             }
         }
@@ -293,6 +300,45 @@ mod tests {
         );
         let pair: (Trunk, u8) = read(r#"[{"MINID":1},2]"#).unwrap();
         assert_eq!(pair, (leaf(Some(1)), 2));
+    }
+
+    #[test]
+    fn the_exact_spelling_wins_wherever_it_stands_and_else_the_last() {
+        for (json, expected) in [
+            (r#"{"minId":1,"MINID":2,"minid":3}"#, 1),
+            (r#"{"MINID":2,"minId":1,"minid":3}"#, 1),
+            (r#"{"MINID":2,"minid":3,"minId":1}"#, 1),
+            (r#"{"MINID":2,"minid":3}"#, 3),
+        ] {
+            assert_eq!(read::<Trunk>(json).unwrap().min_id, Some(expected), "{json}");
+        }
+    }
+
+    #[test]
+    fn a_great_many_spellings_of_a_field_are_read_in_one_pass() {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Vlan {
+            preserve_default_vlan: usize,
+        }
+        const FIELD: &str = "preserveDefaultVlan";
+        let spelling = |number: usize| -> String {
+            let upper = |at: usize| number >> at & 1 == 1;
+            let letters = FIELD.char_indices();
+            letters
+                .map(
+                    |(at, letter)| {
+                        if upper(at) { letter.to_ascii_uppercase() } else { letter.to_ascii_lowercase() }
+                    },
+                )
+                .collect()
+        };
+        // Comparing each with each, this would not end.
+        let all = (0..1 << 18).rev().map(spelling).enumerate();
+        let keys: Vec<_> = all.map(|(number, key)| format!("{key:?}:{number}")).collect();
+        let exact = keys.iter().position(|key| key.contains(FIELD)).unwrap();
+        let vlan: Vlan = read(&format!("{{{}}}", keys.join(","))).unwrap();
+        assert_eq!(vlan.preserve_default_vlan, exact);
     }
 
     #[test]
