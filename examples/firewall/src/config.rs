@@ -38,7 +38,8 @@ pub enum Backend {
 }
 
 /// From where containers can be reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum IngressPolicy {
     /// From everywhere.
     Open,

@@ -45,25 +45,30 @@ pub(crate) fn add(tools: &dyn Tools, wanted: &Wanted) -> Result<()> {
 }
 
 /// Removes what there is of it. What fails in one family does not stop the other.
-pub(crate) fn remove(tools: &dyn Tools, removal: &Removal) -> Vec<Error> {
+pub(crate) fn remove(tools: &dyn Tools, removal: &Removal, is_gone: &dyn Fn(&str) -> bool) -> Vec<Error> {
     let is_concerned =
         |family: &Family| of(*family, &removal.addresses).next().is_some() || !removal.bridges.is_empty();
     FAMILIES
         .into_iter()
         .filter(is_concerned)
-        .filter_map(|family| remove_in(tools, family, removal).err())
+        .filter_map(|family| remove_in(tools, family, removal, is_gone).err())
         .collect()
 }
 
-fn remove_in(tools: &dyn Tools, family: Family, removal: &Removal) -> Result<()> {
+fn remove_in(
+    tools: &dyn Tools,
+    family: Family,
+    removal: &Removal,
+    is_gone: &dyn Fn(&str) -> bool,
+) -> Result<()> {
     let iptables = Iptables::new(tools, family);
     match iptables.table(FILTER) {
         // Somebody has put rules of nftables into the table since: nothing can be set up in it, but what was can go.
         Err(plugin_support::Error::Decode { .. }) => {
             let table = iptables.chains(FILTER, &[CNI_FORWARD, STAGE_1, STAGE_2])?;
-            Ok(iptables.commit(&without(&table, family, removal))?)
+            Ok(iptables.commit(&without(&table, family, removal, is_gone))?)
         }
-        table => change_from(&iptables, table?, |table| without(table, family, removal)),
+        table => change_from(&iptables, table?, |table| without(table, family, removal, is_gone)),
     }
 }
 
@@ -138,17 +143,16 @@ fn addition(table: &Table, family: Family, wanted: &Wanted) -> Change {
 }
 
 /// What is there of a removal.
-fn without(table: &Table, family: Family, removal: &Removal) -> Change {
+fn without(table: &Table, family: Family, removal: &Removal, is_gone: &dyn Fn(&str) -> bool) -> Change {
     let mut doomed: Vec<(&str, Rule)> =
         of(family, &removal.addresses).flat_map(accepting).map(|rule| (CNI_FORWARD, rule)).collect();
-    for bridge in &removal.bridges {
-        for policy in [IngressPolicy::SameBridge, IngressPolicy::Isolated] {
-            let of_bridge = isolating(bridge, policy).into_iter().flat_map(|(chain, rules)| {
-                let names_it = |rule: &Rule| value_of(rule, "-o") == Some(bridge);
-                rules.into_iter().filter(names_it).map(move |rule| (chain, rule)).collect::<Vec<_>>()
-            });
-            doomed.extend(of_bridge);
-        }
+    let let_through = table.rules(CNI_FORWARD).iter().filter_map(address_of);
+    for (bridge, policy) in removal.bridges_that_go(let_through, is_gone) {
+        let of_bridge = isolating(bridge, policy).into_iter().flat_map(|(chain, rules)| {
+            let names_it = |rule: &Rule| value_of(rule, "-o") == Some(bridge);
+            rules.into_iter().filter(names_it).map(move |rule| (chain, rule)).collect::<Vec<_>>()
+        });
+        doomed.extend(of_bridge);
     }
     doomed.into_iter().fold(Change::to(FILTER), |change, (chain, rule)| {
         let times = table.rules(chain).iter().filter(|there| **there == rule).count();
@@ -241,6 +245,12 @@ fn accepting(address: IpAddr) -> [Rule; 2] {
     let network = host_network(address);
     let answers = ["-d", &network, "-m", "conntrack", "--ctstate", "RELATED,ESTABLISHED", "-j", "ACCEPT"];
     [words(&answers), words(&["-s", &network, "-j", "ACCEPT"])]
+}
+
+/// Whose traffic a rule lets through, if it is one of [`accepting`].
+fn address_of(rule: &Rule) -> Option<IpAddr> {
+    let address = value_of(rule, "-s")?.split_once('/')?.0.parse().ok()?;
+    (accepting(address)[1] == *rule).then_some(address)
 }
 
 /// The rules that keep a bridge's containers apart, chain by chain.

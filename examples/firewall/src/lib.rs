@@ -32,7 +32,7 @@
 //! | CHECK makes missing chains. | It changes nothing. |
 //! | CHECK looks at no isolation rules, nor at what firewalld answers. | At both, and at the order of the chains: what lets through must not come before what keeps apart. |
 //! | A new rule in FORWARD can come before those that keep containers apart, and the administrator's chain after others. | The order is put right by every ADD. |
-//! | Isolation rules stay for ever. | For as long as there is the bridge. |
+//! | Isolation rules stay for ever. | Until the last container goes that asks for them, by its record. They stay on a bridge that there is while others are let through that have no record, such as those of Go's plugin. Of two policies on a bridge, the stricter holds. |
 //! | Both programs are needed, whatever the addresses. | That of the family. |
 //! | GC does nothing, STATUS is always good. | Both work. Containers that Go's plugin has set up have no record: GC leaves them. |
 //! | 10 to 25 programs for an ADD. | Two a family, or two in all by nftables: to read, and to change. Two to choose, if `backend` is not set. |
@@ -60,6 +60,7 @@ mod nft;
 mod rules;
 mod store;
 
+use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -97,6 +98,17 @@ impl Default for Firewall {
     }
 }
 
+/// Whether nftables is asked for what its comments tell, where no record does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Looking {
+    /// No: the record tells everything.
+    Not,
+    /// Yes, as far as that is possible.
+    May,
+    /// Yes, as the configuration names that backend.
+    Must,
+}
+
 #[cni_skel::plugin]
 impl Plugin for Firewall {
     fn add(&self, req: &AddRequest<Self>) -> Result<AddResult> {
@@ -114,7 +126,9 @@ impl Plugin for Firewall {
             let owner = owner(req, req.container_id().as_str(), req.ifname().as_str());
             let Owner { network, container_id, ifname } = owner.clone();
             let zone = settings.zone.clone();
-            let record = Record { network, container_id, ifname, backend, zone, bridge, addresses };
+            let ingress_policy = bridge.is_some().then_some(settings.ingress_policy);
+            let record =
+                Record { network, container_id, ifname, backend, zone, bridge, ingress_policy, addresses };
             self.set_up(&owner, &settings, &record, &records(req.config().data_dir()))?;
         }
         Ok(prev_result.clone())
@@ -126,7 +140,7 @@ impl Plugin for Firewall {
         let _lock = store.lock_if_any()?;
         let (mut own, others) = split(store.all()?, |record| record.is_of(&owner));
         let told = req.prev_result().map(addresses_of).unwrap_or_default();
-        let mut may_be_in_nft = own.iter().any(|record| record.backend == Backend::Nftables);
+        let mut looking = Looking::Not;
         match own.first_mut() {
             Some(record) => {
                 let unknown: Vec<_> = told.into_iter().filter(|ip| !record.addresses.contains(ip)).collect();
@@ -134,16 +148,17 @@ impl Plugin for Firewall {
             }
             // Rules that another plugin made, or an ADD whose record is lost.
             None => {
-                may_be_in_nft = match req.config().backend() {
-                    Ok(Some(backend)) => backend == Backend::Nftables,
-                    _ => !told.is_empty(),
+                looking = match req.config().backend() {
+                    Ok(Some(Backend::Nftables)) => Looking::Must,
+                    Ok(Some(_)) => Looking::Not,
+                    _ => Looking::May,
                 };
                 own.extend(self.guessed(&owner, req.config(), &told));
             }
         }
         let key = owner.key();
         let is_own = |found: &str| found == key;
-        self.take_down(&own, &others, may_be_in_nft.then_some(&is_own))?;
+        self.take_down(&own, &others, looking, &is_own)?;
         Ok(store.remove(&owner.container_id, &owner.ifname)?)
     }
 
@@ -190,16 +205,24 @@ impl Plugin for Firewall {
         let store = records(req.config().data_dir());
         let _lock = store.lock_if_any()?;
         let valid = req.valid_attachments();
+        let valid: HashSet<_> = valid.iter().map(|valid| (valid.container_id(), valid.ifname())).collect();
         let is_dead = |record: &Record| {
             record.network == req.network().as_str()
-                && !valid.iter().any(|valid| valid.is(&record.container_id, &record.ifname))
+                && !valid.contains(&(record.container_id.as_str(), record.ifname.as_str()))
         };
         let (dead, others) = split(store.all()?, is_dead);
         let of_network = network_key(req.network().as_str());
-        let valid: Vec<_> =
-            valid.iter().map(|valid| Owner::of(req.network().as_str(), valid).key()).collect();
-        let is_orphan = |key: &str| key.starts_with(&of_network) && !valid.iter().any(|valid| valid == key);
-        self.take_down(&dead, &others, Some(&is_orphan))?;
+        let valid: HashSet<_> = req
+            .valid_attachments()
+            .iter()
+            .map(|valid| Owner::of(req.network().as_str(), valid).key())
+            .collect();
+        let is_orphan = |key: &str| key.starts_with(&of_network) && !valid.contains(key);
+        let looking = match req.config().backend() {
+            Ok(Some(Backend::Nftables)) => Looking::Must,
+            _ => Looking::May,
+        };
+        self.take_down(&dead, &others, looking, &is_orphan)?;
         Ok(dead.iter().try_for_each(|record| store.remove(&record.container_id, &record.ifname))?)
     }
 }
@@ -261,12 +284,13 @@ impl Firewall {
         }
         // Set up once before, and otherwise: nobody else would take that down.
         if old.iter().any(|old| old != record) {
-            self.take_down(&old, &others, None)?;
+            let staying = [others.clone(), vec![record.clone()]].concat();
+            self.take_down(&old, &staying, Looking::Not, &|_| false)?;
         }
         store.write(record)?;
         let done = self.make(owner, settings, record);
         if done.is_err() {
-            match self.take_down(std::slice::from_ref(record), &others, None) {
+            match self.take_down(std::slice::from_ref(record), &others, Looking::Not, &|_| false) {
                 Ok(()) => store.remove(&record.container_id, &record.ifname)?,
                 // The record stays, for DEL.
                 Err(error) => warn(&format!("cannot undo a failed ADD: {}", error.to_object().msg)),
@@ -313,28 +337,27 @@ impl Firewall {
         &self,
         records: &[Record],
         others: &[Record],
-        is_doomed: Option<&dyn Fn(&str) -> bool>,
+        looking: Looking,
+        is_doomed: &dyn Fn(&str) -> bool,
     ) -> Result<()> {
         let mut errors = Vec::new();
         for record in records.iter().filter(|record| record.backend == Backend::Firewalld) {
             let free = free_addresses(std::slice::from_ref(record), others, Backend::Firewalld);
             errors.extend(firewalld::remove(&*self.tools, &record.zone, &free).err());
         }
-        let by_iptables = Removal {
-            addresses: free_addresses(records, others, Backend::Iptables),
-            bridges: self.bridges_gone(records, others, |backend| backend != Backend::Nftables),
+        let is_gone = |bridge: &str| {
+            let link = self.kernel.current().and_then(|netns| netns.netlink()?.link(bridge));
+            link.is_err_and(|error| error.is_not_found())
         };
-        errors.extend(iptables::remove(&*self.tools, &by_iptables));
-        let by_nft = Removal {
-            addresses: free_addresses(records, others, Backend::Nftables),
-            bridges: self.bridges_gone(records, others, |backend| backend != Backend::Iptables),
-        };
-        if is_doomed.is_some() || !by_nft.is_empty() {
-            let kept: Vec<_> = addresses_in(others, Backend::Nftables).collect();
-            let is_doomed = |key: &str| is_doomed.is_some_and(|is_doomed| is_doomed(key));
-            match nft::remove(&*self.tools, &by_nft, is_doomed, &kept) {
+        let by_iptables = removal(records, others, Backend::Iptables);
+        errors.extend(iptables::remove(&*self.tools, &by_iptables, &is_gone));
+        let by_nft = removal(records, others, Backend::Nftables);
+        if looking != Looking::Not || !by_nft.is_empty() {
+            let keys: HashSet<_> = records.iter().map(Record::key).collect();
+            let is_doomed = |key: &str| keys.contains(key) || is_doomed(key);
+            match nft::remove(&*self.tools, &by_nft, is_doomed, is_gone) {
                 // Nothing says that there are any.
-                Err(error) if by_nft.is_empty() => {
+                Err(error) if by_nft.is_empty() && looking != Looking::Must => {
                     if !is_missing(&error) {
                         warn(&format!("cannot look for rules of nftables: {}", error.to_object().msg));
                     }
@@ -348,31 +371,6 @@ impl Firewall {
             warn(&format!("rules, if any, cannot be removed: {}", error.to_object().msg));
         }
         Error::all(errors).map_or(Ok(()), Err)
-    }
-
-    /// Bridges of these records alone that are no more. Nobody can tell who else is on one that there is.
-    fn bridges_gone(
-        &self,
-        records: &[Record],
-        others: &[Record],
-        by: impl Fn(Backend) -> bool,
-    ) -> Vec<String> {
-        let of = |records: &[Record]| -> Vec<String> {
-            records
-                .iter()
-                .filter(|record| by(record.backend))
-                .filter_map(|record| record.bridge.clone())
-                .collect()
-        };
-        let (mut bridges, in_use) = (of(records), of(others));
-        bridges.sort();
-        bridges.dedup();
-        let is_gone = |bridge: &String| {
-            let link = self.kernel.current().and_then(|netns| netns.netlink()?.link(bridge));
-            link.is_err_and(|error| error.is_not_found())
-        };
-        bridges.retain(|bridge| !in_use.contains(bridge) && is_gone(bridge));
-        bridges
     }
 
     /// What there may be of a container that has no record.
@@ -390,7 +388,16 @@ impl Firewall {
         let zone = config.zone().to_owned();
         let addresses = addresses.to_vec();
         let backend = Backend::Iptables;
-        let record = Record { network, container_id, ifname, backend, zone, bridge: None, addresses };
+        let record = Record {
+            network,
+            container_id,
+            ifname,
+            backend,
+            zone,
+            bridge: None,
+            ingress_policy: None,
+            addresses,
+        };
         backends.into_iter().map(|backend| Record { backend, ..record.clone() }).collect()
     }
 }
@@ -420,6 +427,23 @@ fn addresses_of(result: &AddResult) -> Vec<IpAddr> {
     addresses
 }
 
+/// What goes with these records, of what a backend made: iptables and nftables keep apart for firewalld as well.
+fn removal(records: &[Record], others: &[Record], backend: Backend) -> Removal {
+    let by_it = |record: &&Record| [backend, Backend::Firewalld].contains(&record.backend);
+    let mut bridges = Vec::new();
+    let of_records: BTreeSet<_> =
+        records.iter().filter(by_it).filter_map(|record| record.bridge.as_ref()).collect();
+    for bridge in of_records {
+        for policy in [IngressPolicy::SameBridge, IngressPolicy::Isolated] {
+            if !others.iter().filter(by_it).any(|other| other.asks_for(bridge, policy)) {
+                bridges.push((bridge.clone(), policy));
+            }
+        }
+    }
+    let kept = addresses_in(others, backend).collect();
+    Removal { addresses: free_addresses(records, others, backend), kept, bridges }
+}
+
 /// The addresses that a backend has let through.
 fn addresses_in(records: &[Record], backend: Backend) -> impl Iterator<Item = IpAddr> {
     records.iter().filter(move |record| record.backend == backend).flat_map(|record| record.addresses.clone())
@@ -427,11 +451,10 @@ fn addresses_in(records: &[Record], backend: Backend) -> impl Iterator<Item = Ip
 
 /// Those that no other record has. Of two records of an address, one may stand for Go's.
 fn free_addresses(records: &[Record], others: &[Record], backend: Backend) -> Vec<IpAddr> {
-    let kept: Vec<_> = addresses_in(others, backend).collect();
-    let mut free: Vec<_> = addresses_in(records, backend).filter(|address| !kept.contains(address)).collect();
-    free.sort();
-    free.dedup();
-    free
+    let kept: HashSet<_> = addresses_in(others, backend).collect();
+    let free: BTreeSet<_> =
+        addresses_in(records, backend).filter(|address| !kept.contains(address)).collect();
+    free.into_iter().collect()
 }
 
 fn split(records: Vec<Record>, is_first: impl Fn(&Record) -> bool) -> (Vec<Record>, Vec<Record>) {

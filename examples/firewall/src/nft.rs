@@ -59,7 +59,8 @@ pub(crate) fn add(tools: &dyn Tools, owner: &Owner, wanted: &Wanted) -> Result<b
     transact(read()?, read, plan, |commands| nft.run_json(commands))
 }
 
-/// Removes what there is of it, and what else belongs to an attachment whose key is doomed; but no address that is kept.
+/// Removes what there is of it, and what else belongs to an attachment whose key is doomed; but no address that others have
+/// by their record, nor by the comment.
 ///
 /// # Errors
 ///
@@ -68,30 +69,40 @@ pub(crate) fn remove(
     tools: &dyn Tools,
     removal: &Removal,
     is_doomed: impl Fn(&str) -> bool,
-    kept: &[IpAddr],
+    is_gone: impl Fn(&str) -> bool,
 ) -> Result<()> {
     let nft = Nft::new(tools);
     let read = || nft.table_and_elements(FAMILY, TABLE).map(Option::unwrap_or_default);
-    let is_orphan = |element: &Element, address: &IpAddr| {
-        element.comment.as_deref().and_then(key_of).is_some_and(&is_doomed) && !kept.contains(address)
+    let goes = |element: &Element, address: &IpAddr| {
+        let by_comment = element.comment.as_deref().and_then(key_of).map(&is_doomed);
+        !removal.kept.contains(address) && by_comment.unwrap_or_else(|| removal.addresses.contains(address))
     };
     let plan = |table: &Table| {
         let addresses =
-            ADDRESSES.iter().flat_map(|(set, ..)| elements(table, set).map(|element| (*set, element)));
-        let addresses = addresses.filter(|(_, element)| {
-            address_of(element)
-                .is_some_and(|address| removal.addresses.contains(&address) || is_orphan(element, &address))
-        });
-        let bridges = [BRIDGES, ISOLATED, SAME_BRIDGE].into_iter();
-        let bridges = bridges.flat_map(|set| elements(table, set).map(move |element| (set, element)));
-        let bridges = bridges.filter(|(_, element)| {
-            removal.bridges.iter().any(|bridge| element.value == *bridge || element.value == pair(bridge))
-        });
-        let doomed = addresses.chain(bridges);
-        Ok::<Vec<Value>, Error>(
-            doomed.map(|(set, element)| to_element("delete", set, &element.value)).collect(),
-        )
-        .map(|commands| (commands, ()))
+            ADDRESSES.iter().flat_map(|(set, ..)| elements(table, set).map(move |element| (*set, element)));
+        let (doomed, staying): (Vec<_>, Vec<_>) = addresses
+            .filter_map(|(set, element)| Some((set, element, address_of(element)?)))
+            .partition(|(_, element, address)| goes(element, address));
+        let bridges = removal.bridges_that_go(staying.into_iter().map(|(.., address)| address), &is_gone);
+        let goes = |set: &str, element: &Element, bridge: &str| {
+            let is_over = |policy| bridges.contains(&(bridge, policy));
+            match set {
+                ISOLATED => element.value == pair(bridge) && is_over(IngressPolicy::Isolated),
+                SAME_BRIDGE => element.value == pair(bridge) && is_over(IngressPolicy::SameBridge),
+                _ => {
+                    element.value == bridge
+                        && is_over(IngressPolicy::Isolated)
+                        && is_over(IngressPolicy::SameBridge)
+                }
+            }
+        };
+        let sets = [BRIDGES, ISOLATED, SAME_BRIDGE].into_iter();
+        let of_bridges = sets.flat_map(|set| elements(table, set).map(move |element| (set, element)));
+        let of_bridges =
+            of_bridges.filter(|(set, element)| bridges.iter().any(|(bridge, _)| goes(set, element, bridge)));
+        let doomed = doomed.into_iter().map(|(set, element, _)| (set, element)).chain(of_bridges);
+        let commands = doomed.map(|(set, element)| to_element("delete", set, &element.value)).collect();
+        Ok::<(Vec<Value>, ()), Error>((commands, ()))
     };
     transact(read()?, read, plan, |commands| nft.run_json(commands))
 }

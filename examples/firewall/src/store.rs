@@ -11,7 +11,7 @@ use plugin_attach::owner::digest;
 use plugin_support::records::{self, Records};
 use serde::{Deserialize, Serialize};
 
-use crate::config::Backend;
+use crate::config::{Backend, IngressPolicy};
 
 /// What ADD did for an attachment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,11 +27,24 @@ pub(crate) struct Record {
     /// The bridge whose containers are kept apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) bridge: Option<String>,
+    /// From where they can be reached. Whoever wrote the record before this was kept may have meant either.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) ingress_policy: Option<IngressPolicy>,
     /// The container's addresses.
     pub(crate) addresses: Vec<IpAddr>,
 }
 
 impl Record {
+    /// What nftables calls the attachment by.
+    pub(crate) fn key(&self) -> String {
+        Owner::new(&self.network, &self.container_id, &self.ifname).key()
+    }
+
+    /// Whether a bridge's containers are kept apart like this for this one's sake.
+    pub(crate) fn asks_for(&self, bridge: &str, policy: IngressPolicy) -> bool {
+        self.bridge.as_deref() == Some(bridge) && self.ingress_policy.is_none_or(|own| own == policy)
+    }
+
     /// Whether this is about an attachment.
     pub(crate) fn is_of(&self, owner: &Owner) -> bool {
         self.container_id == owner.container_id && self.ifname == owner.ifname
@@ -79,6 +92,7 @@ mod tests {
                 backend: Backend::Iptables,
                 zone: "trusted".into(),
                 bridge: None,
+                ingress_policy: None,
                 addresses: vec!["10.2.0.2".parse().unwrap(), "fd00::2".parse().unwrap()],
             };
             fs::write(dir.path().join(&name), text(id)).unwrap();

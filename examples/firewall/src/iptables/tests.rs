@@ -167,11 +167,11 @@ fn check_misses_every_single_rule_and_chain() {
 fn a_removal_takes_all_of_an_address_and_no_more() {
     let removal = Removal {
         addresses: vec!["10.2.0.2".parse().unwrap(), "10.2.0.3".parse().unwrap()],
-        bridges: vec![],
+        ..Removal::default()
     };
     let twice = BY_GO.replace("COMMIT", "-A CNI-FORWARD -s 10.2.0.2/32 -j ACCEPT\nCOMMIT");
     assert_eq!(
-        done(&twice, |tools| remove_in(tools, Family::V4, &removal)),
+        done(&twice, |tools| remove_in(tools, Family::V4, &removal, &|_| false)),
         r#"*filter
 -D CNI-FORWARD -d 10.2.0.2/32 -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT
 -D CNI-FORWARD -s 10.2.0.2/32 -j ACCEPT
@@ -179,27 +179,40 @@ fn a_removal_takes_all_of_an_address_and_no_more() {
 COMMIT
 "#
     );
-    assert_eq!(done(EMPTY, |tools| remove_in(tools, Family::V4, &removal)), "");
+    assert_eq!(done(EMPTY, |tools| remove_in(tools, Family::V4, &removal, &|_| false)), "");
     // A rule of somebody else about the same address is another rule.
     let other = EMPTY
         .replace("COMMIT", ":CNI-FORWARD - [0:0]\n-A CNI-FORWARD -s 10.2.0.2/32 -p tcp -j ACCEPT\nCOMMIT");
-    assert_eq!(done(&other, |tools| remove_in(tools, Family::V4, &removal)), "");
+    assert_eq!(done(&other, |tools| remove_in(tools, Family::V4, &removal, &|_| false)), "");
 }
 
 #[test]
-fn a_bridge_that_is_gone_takes_its_isolation_along() {
-    let removal = Removal { addresses: vec![], bridges: vec!["br0".into()] };
-    let change = done(BY_GO, |tools| remove_in(tools, Family::V4, &removal));
-    assert_eq!(change.matches("-D CNI-ISOLATION-STAGE-1 -i br0 ! -o br0").count(), 1, "{change}");
-    assert_eq!(change.matches("-D CNI-ISOLATION-STAGE-2 -o br0").count(), 1, "{change}");
-    assert_eq!(change.lines().count(), 4, "{change}");
-    let other = Removal { addresses: vec![], bridges: vec!["br1".into()] };
-    assert_eq!(done(BY_GO, |tools| remove_in(tools, Family::V4, &other)), "");
+fn isolation_goes_with_the_last_container_that_is_known_to_ask_for_it() {
+    let [one, other] = ["10.2.0.2", "10.2.0.9"].map(|address| address.parse().unwrap());
+    let over =
+        |bridge: &str, policy| Removal { bridges: vec![(bridge.to_owned(), policy)], ..Removal::default() };
+    let same_bridge = || Removal { addresses: vec![one], ..over("br0", IngressPolicy::SameBridge) };
+    let change = |removal: &Removal, is_gone: bool| {
+        done(BY_GO, |tools| remove_in(tools, Family::V4, removal, &|bridge| is_gone && bridge == "br0"))
+    };
+    // Nobody knows where the other one is.
+    assert!(!change(&same_bridge(), false).contains("ISOLATION"));
+    for (removal, is_gone) in
+        [(same_bridge(), true), (Removal { kept: [other].into(), ..same_bridge() }, false)]
+    {
+        let change = change(&removal, is_gone);
+        assert_eq!(change.matches("-D CNI-ISOLATION-STAGE-1 -i br0 ! -o br0").count(), 1, "{change}");
+        assert_eq!(change.matches("-D CNI-ISOLATION-STAGE-2 -o br0").count(), 1, "{change}");
+        assert_eq!(change.lines().count(), 6, "{change}");
+    }
+    for removal in [over("br1", IngressPolicy::SameBridge), over("br0", IngressPolicy::Isolated)] {
+        assert_eq!(change(&removal, true), "");
+    }
 }
 
 #[test]
 fn rules_can_go_out_of_a_table_that_nftables_has_been_at() {
-    let removal = Removal { addresses: vec!["10.2.0.2".parse().unwrap()], bridges: vec![] };
+    let removal = Removal { addresses: vec!["10.2.0.2".parse().unwrap()], ..Removal::default() };
     let list = |chain: &str| format!("iptables --wait=60 --table filter --list-rules {chain}");
     let no_chain = "iptables: No chain/target/match by that name.\n";
     let rules = "-N CNI-FORWARD\n-A CNI-FORWARD -s 10.2.0.2/32 -j ACCEPT\n";
@@ -209,7 +222,7 @@ fn rules_can_go_out_of_a_table_that_nftables_has_been_at() {
         .failure(&list(STAGE_1), no_chain)
         .failure(&list(STAGE_2), no_chain)
         .success(RESTORE, "");
-    remove_in(&tools, Family::V4, &removal).unwrap();
+    remove_in(&tools, Family::V4, &removal, &|_| false).unwrap();
     tools.assert_done();
     assert_eq!(tools.stdins()[4], "*filter\n-D CNI-FORWARD -s 10.2.0.2/32 -j ACCEPT\nCOMMIT\n");
 }

@@ -173,29 +173,46 @@ fn an_address_is_whose_add_came_last() {
 }
 
 #[test]
-fn what_goes_is_told_by_address_bridge_or_key() {
-    let wanted = wanted(IngressPolicy::SameBridge);
-    let objects = listed(&from_nothing(&wanted));
-    let removed = |removal: &Removal, key: &str, kept: &[IpAddr]| {
-        let tools = ScriptedTools::new().success(LIST, &document(&objects)).success(APPLY, "");
-        remove(&tools, removal, |found| found == key, kept).unwrap();
+fn what_goes_is_told_by_comment_address_and_bridge() {
+    let objects = listed(&from_nothing(&wanted(IngressPolicy::SameBridge)));
+    let removed_of = |objects: &[Value], removal: &Removal, key: &str, gone: &str| {
+        let tools = ScriptedTools::new().success(LIST, &document(objects)).success(APPLY, "");
+        remove(&tools, removal, |found| found == key, |bridge| bridge == gone).unwrap();
         let all = if tools.calls().len() == 1 { Vec::new() } else { commands(&tools) };
         let sets =
             all.iter().map(|command| command["delete"]["element"]["name"].as_str().unwrap().to_owned());
         sets.collect::<Vec<_>>()
     };
+    let removed = |removal: &Removal, key: &str| removed_of(&objects, removal, key, "");
     let none = Removal::default();
     let (v4, v6): (IpAddr, IpAddr) = ("10.2.0.2".parse().unwrap(), "fd00::2".parse().unwrap());
-    assert_eq!(removed(&none, "", &[]), [""; 0]);
-    assert_eq!(removed(&none, &Owner::new("n1", "c2", "eth0").key(), &[]), [""; 0]);
-    assert_eq!(removed(&none, &owner().key(), &[]), ["containers_v4", "containers_v6"]);
-    assert_eq!(removed(&none, &owner().key(), &[v4]), ["containers_v6"]);
-    assert_eq!(removed(&Removal { addresses: vec![v6], ..none.clone() }, "", &[]), ["containers_v6"]);
-    let bridges = |bridge: &str| Removal { bridges: vec![bridge.to_owned()], ..none.clone() };
-    assert_eq!(removed(&bridges("br0"), "", &[]), ["bridges", "same_bridge"]);
-    assert_eq!(removed(&bridges("br1"), "", &[]), [""; 0]);
+    assert_eq!(removed(&none, ""), [""; 0]);
+    assert_eq!(removed(&none, &Owner::new("n1", "c2", "eth0").key()), [""; 0]);
+    assert_eq!(removed(&none, &owner().key()), ["containers_v4", "containers_v6"]);
+    assert_eq!(removed(&Removal { kept: [v4].into(), ..none.clone() }, &owner().key()), ["containers_v6"]);
+    // The comment tells whose an address is. Where there is none, the record does.
+    let of_v6 = Removal { addresses: vec![v6], ..none.clone() };
+    assert_eq!(removed(&of_v6, ""), [""; 0]);
+    let text = document(&objects).replace(&owner().label(), "mine");
+    let uncommented: Value = serde_json::from_str(&text).unwrap();
+    let uncommented = uncommented["nftables"].as_array().unwrap();
+    assert_eq!(removed_of(uncommented, &of_v6, "", ""), ["containers_v6"]);
+
+    let both = [IngressPolicy::SameBridge, IngressPolicy::Isolated];
+    let over = |policies: &[IngressPolicy]| Removal {
+        bridges: policies.iter().map(|policy| ("br0".to_owned(), *policy)).collect(),
+        kept: [v4, v6].into(),
+        ..none.clone()
+    };
+    assert_eq!(removed(&over(&both), ""), ["bridges", "same_bridge"]);
+    assert_eq!(removed(&over(&both[..1]), ""), ["same_bridge"], "somebody is isolated");
+    assert_eq!(removed(&over(&both[1..]), ""), [""; 0]);
+    // Whoever it is that has no record may be on the bridge, while there is one.
+    let unknown = Removal { kept: [v4].into(), ..over(&both) };
+    assert_eq!(removed(&unknown, ""), [""; 0]);
+    assert_eq!(removed_of(&objects, &unknown, "", "br0"), ["bridges", "same_bridge"]);
     let tools = ScriptedTools::new().failure(LIST, NO_TABLE);
-    remove(&tools, &bridges("br0"), |_| true, &[]).unwrap();
+    remove(&tools, &over(&both), |_| true, |_| false).unwrap();
 }
 
 #[test]

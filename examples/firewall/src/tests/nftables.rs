@@ -111,6 +111,33 @@ fn without_a_record_the_comment_says_whose_address_it_is() {
 }
 
 #[test]
+fn a_late_del_takes_no_address_that_the_comment_says_is_anothers() {
+    let host = Host::new();
+    for keys in [json!({"backend": "nftables"}), json!({})] {
+        let del = Invocation::del("c1", "eth0").config(host.config(keys.clone()));
+        let tools = if keys["backend"].is_null() { new().missing("busctl").success(SAVE, "") } else { new() };
+        let there = nft_table(&[("10.2.0.2", "n1", "c2")]);
+        host.good(tools.success(NFT, &there), del.prev_result(prev_result(&["10.2.0.2/24"])));
+    }
+}
+
+#[test]
+fn without_record_result_and_backend_nftables_is_asked_all_the_same() {
+    let host = Host::new();
+    let there = || new().success(NFT, &nft_table(&[("10.2.0.2", "n1", "c1"), ("10.2.0.3", "n1", "c2")]));
+    let del = |keys: Value| Invocation::del("c1", "eth0").config(host.config(keys));
+    assert_eq!(deleted(&host.good(there().success(APPLY, ""), del(json!({})))[1]), ["10.2.0.2"]);
+    // Who says that there may be rules is told when nobody can look.
+    let refused = || new().failure(NFT, "Operation not permitted (you must be root)\n");
+    let (outcome, _) = host.call(refused(), del(json!({"backend": "nftables"})));
+    assert!(outcome.assert_error(999).msg.contains("not permitted"));
+    let gc = Invocation::gc([]).config(host.config(json!({"backend": "nftables"})));
+    host.call(refused(), gc).0.assert_error(999);
+    host.good(refused(), del(json!({})));
+    host.good(new().missing("nft"), del(json!({"backend": "nftables"})));
+}
+
+#[test]
 fn the_first_container_is_told_of_policies_that_drop() {
     let host = Host::new();
     let chain =

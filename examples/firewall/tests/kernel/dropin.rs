@@ -37,6 +37,11 @@ fn both_make_the_same_rules() {
                 lab.node.call(&binary, "DEL", id, lab.c1.path(), &config).result();
                 steps.push((Value::Null, lab.saved()));
             }
+            // Go's keeps bridges apart for ever.
+            if let Some((_, saved)) = steps.last_mut() {
+                let stays = |line: &&str| !line.contains(" br0 ");
+                *saved = saved.lines().filter(stays).collect::<Vec<_>>().join("\n");
+            }
             seen.push(steps);
         }
         assert_eq!(seen[0], seen[1], "{case}");

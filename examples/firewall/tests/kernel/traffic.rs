@@ -1,5 +1,6 @@
 //! Packets: who gets through, and who does not.
 
+use cni_skel::testing::Invocation;
 use plugin_attach::testing::{is_cut_off, pings};
 use serde_json::json;
 
@@ -107,14 +108,44 @@ fn isolated_containers_are_kept_apart_on_their_own_bridge() {
         // Who lets its own bridge in does not speak for those that do not.
         lab.add("c5", C1, &json!({"ingressPolicy": "same-bridge"}));
         assert_eq!(is_cut_off(&lab.c1, C2.v4), is_filtered, "{backend}");
-        // With the bridge goes what kept its containers apart.
+        // With its last container goes what kept those of a bridge apart.
         let counts = || [lab.isolating("br0"), lab.isolating("br1")];
         let [br0, br1] = counts();
         assert!(br0 > 0 && br1 > 0, "{}", lab.saved());
-        lab.node.netns.ip("link del br1");
         lab.del("c3", &keys);
         lab.del("c2", &keys);
         assert_eq!(counts(), [br0, 0], "{}", lab.saved());
+        // The strictest policy holds for as long as somebody asks for it.
+        lab.del("c1", &keys);
+        assert!(pings(&lab.c1, C2.v4), "{backend}: {}", lab.saved());
+        assert!(counts()[0] > 0, "{}", lab.saved());
+        lab.del("c5", &keys);
+        assert_eq!(counts(), [0, 0], "{}", lab.saved());
+    }
+}
+
+#[test]
+fn a_bridge_is_as_open_as_its_containers_of_now() {
+    for lab in Lab::each("ACCEPT") {
+        let isolated = json!({"ingressPolicy": "isolated"});
+        for id in ["c1", "c2"] {
+            lab.add(id, C1, &isolated);
+        }
+        let before = lab.isolating("br0");
+        // Who goes does not speak for who stays.
+        lab.run(Invocation::gc([("c1", "eth0")]).config(lab.config(&json!({"cniVersion": "1.1.0"}))))
+            .assert_success();
+        assert_eq!(lab.isolating("br0"), before);
+        // The same container, and otherwise.
+        lab.add("c1", C1, &json!({"ingressPolicy": "same-bridge"}));
+        assert!(0 < lab.isolating("br0") && lab.isolating("br0") <= before, "{}", lab.saved());
+        assert!(pings(&lab.c1, C2.v4), "{}", lab.saved());
+        lab.add("c1", C1, &json!({}));
+        assert_eq!(lab.isolating("br0"), 0, "{}", lab.saved());
+        // And GC alone.
+        lab.add("c1", C1, &isolated);
+        lab.run(Invocation::gc([]).config(lab.config(&json!({"cniVersion": "1.1.0"})))).assert_success();
+        assert_eq!(lab.isolating("br0"), 0, "{}", lab.saved());
     }
 }
 
