@@ -98,6 +98,30 @@ fn a_result_that_has_not_got_its_own_name_yet_counts() {
 }
 
 #[test]
+fn an_add_after_one_that_was_stopped_between_the_two_names_keeps_the_result_of_that() {
+    let store = Store::new();
+    let (network, rt) = (network("net1"), rt("c1"));
+    let results = store.cache.results();
+    let stop_between = || {
+        store.add(&network, &rt);
+        fs::rename(results.join("net1-c1-eth0"), results.join("~4.2.net1-c1-eth0")).unwrap();
+    };
+    stop_between();
+    drop(store.cache.begin(&network, &rt).unwrap());
+    assert_eq!(store.names(), ["net1-c1-eth0", "~4.2.net1-c1-eth0"]);
+    assert!(store.is_good(&network, &rt));
+    assert!(store.cache.list().unwrap().attachments[0].is_finished());
+    // Whether that ADD is refused or not.
+    stop_between();
+    store.cache.begin(&network, &rt).unwrap().abandon();
+    assert_eq!(store.names(), ["net1-c1-eth0"]);
+    assert!(store.is_good(&network, &rt));
+    stop_between();
+    store.add(&network, &rt);
+    assert_eq!(store.names(), ["net1-c1-eth0"]);
+}
+
+#[test]
 fn c46_attachments_that_share_gos_name_do_each_other_no_harm() {
     let store = Store::new();
     let (one, other) = ((network("a-b"), rt("c")), (network("a"), rt("b-c")));

@@ -3,8 +3,9 @@
 //! What a power cut must leave is a record of each attachment, finished or not, so that no address stays reserved for one
 //! that nobody knows of. That an ADD is under way is on the disk before the first plugin is started. The result is, too,
 //! before it gets its name, but not the names: it takes the place of the record of the ADD, and then Go's name. Each is
-//! one rename, which is on the disk as a whole or not at all, and whichever of them are, in whatever order, one record is
-//! there. Removals are not waited for either: a record that comes back costs one more DEL.
+//! one rename, and whichever of them are on the disk, in whatever order, one record is there. This needs a file system on which
+//! a rename is there as a whole or not at all, such as ext4 with its journal, xfs and btrfs; ext2, vfat, and ext4 without a
+//! journal may lose both names. Removals are not waited for either: a record that comes back costs one more DEL.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write as _};
@@ -48,10 +49,24 @@ impl Cache {
             return Err(io::Error::new(io::ErrorKind::IsADirectory, message));
         }
         let record = results.join(identity.pending_name());
+        // Of an ADD before, which was stopped between the two names. It may be all that is known of what that one made.
+        if matches!(inspect(&record, identity), Found::Content { content: Content::Record(_), .. }) {
+            self.settle(identity, &record)?;
+        }
         write(&results, &record, &entry::pending(network, rt)?)?;
         failpoint::hit();
         sync_dir(&results)?;
         Ok(Pending { cache: self, network, rt, record })
+    }
+
+    /// Gives a finished record its own name.
+    fn settle(&self, identity: Identity<'_>, record: &Path) -> io::Result<()> {
+        let place = self.place(identity);
+        fs::rename(record, &place)?;
+        failpoint::hit();
+        // Left behind, it would only be removed later.
+        self.remove_older(identity, &place);
+        Ok(())
     }
 
     /// The file to write for an attachment: Go's name, unless that is another's.
@@ -93,16 +108,11 @@ impl Pending<'_> {
     /// Keeps the result. A power cut may leave the record of the ADD instead.
     pub(crate) fn commit(self, result: &VersionedResult) -> io::Result<()> {
         let bytes = entry::finished(self.network, self.rt, result)?;
-        let place = self.cache.place(identity(self.network, self.rt));
         // Not at once to its place, with the record of the ADD removed after that: of those two the disk could keep the
         // removal alone.
         write(&self.cache.results(), &self.record, &bytes)?;
         failpoint::hit();
-        fs::rename(&self.record, &place)?;
-        failpoint::hit();
-        // Left behind, it would only be removed later.
-        self.cache.remove_older(identity(self.network, self.rt), &place);
-        Ok(())
+        self.cache.settle(identity(self.network, self.rt), &self.record)
     }
 
     /// Forgets that there was an ADD.
