@@ -19,7 +19,8 @@ mod transaction;
 use std::fmt;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use crate::error::{Error, Result};
@@ -32,8 +33,9 @@ const SBIN: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 /// The most bytes of a stream of such a program. The rules of ten thousand containers are some 10 MiB.
 pub const MAX_OUTPUT_BYTES: u64 = 64 * 1024 * 1024;
 
-/// What such a program gets of the environment: where it finds others, and what iptables has for its extensions and its lock.
-const KEPT: [&str; 3] = ["PATH", "XTABLES_LIBDIR", "XTABLES_LOCKFILE"];
+/// What such a program gets of the environment: where it finds others and the bus of the system, and what iptables has for its
+/// extensions and its lock.
+const KEPT: [&str; 4] = ["DBUS_SYSTEM_BUS_ADDRESS", "PATH", "XTABLES_LIBDIR", "XTABLES_LOCKFILE"];
 
 /// IPv4 or IPv6. Each has rules of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -180,19 +182,15 @@ impl Tools for SystemTools {
             .spawn()
             .map_err(failed)?;
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        // All three at once, as a program may answer before it has read everything. When one stream is given up, its end
-        // is closed: the program can write no more, and ends.
+        let running = Mutex::new(&mut child);
+        // All three at once, as a program may answer before it has read everything.
         let (written, stdout, stderr) = thread::scope(|scope| {
             let writer =
                 scope.spawn(|| stdin.map_or(Ok(()), |mut pipe| pipe.write_all(call.stdin.as_bytes())));
-            let messages = scope.spawn(|| bounded("stderr", stderr));
-            let stdout = bounded("stdout", stdout);
+            let messages = scope.spawn(|| bounded("stderr", stderr, &running));
+            let stdout = bounded("stdout", stdout, &running);
             (writer.join(), stdout, messages.join())
         });
-        if stdout.is_err() || !matches!(&stderr, Ok(Ok(_))) {
-            // It may not care that nobody reads. Without it there is nothing to kill.
-            let _ = child.kill();
-        }
         let status = child.wait().map_err(failed)?;
         match written.unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
             // Then the program had enough; its status tells whether that was success.
@@ -208,8 +206,18 @@ impl Tools for SystemTools {
     }
 }
 
-/// All of a stream, as text; an error if it is too long, after which nobody reads it.
-fn bounded(name: &str, stream: Option<impl io::Read>) -> io::Result<String> {
+/// All of a stream of a program, as text. If it is too long, or cannot be read, that is an error, and the end of the program.
+fn bounded(name: &str, stream: Option<impl io::Read>, program: &Mutex<&mut Child>) -> io::Result<String> {
+    let text = read_bounded(name, stream);
+    if text.is_err() {
+        // At once: it may not care that nobody reads, and the other streams end with it alone. Without it there is nothing to
+        // kill.
+        let _ = program.lock().unwrap_or_else(PoisonError::into_inner).kill();
+    }
+    text
+}
+
+fn read_bounded(name: &str, stream: Option<impl io::Read>) -> io::Result<String> {
     let mut bytes = Vec::new();
     if let Some(stream) = stream {
         stream.take(MAX_OUTPUT_BYTES + 1).read_to_end(&mut bytes)?;

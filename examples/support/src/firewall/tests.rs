@@ -61,6 +61,41 @@ fn a_program_gets_no_more_of_the_environment_than_it_needs() {
 }
 
 #[test]
+fn a_program_gets_what_it_needs_of_the_environment() {
+    const NAME: &str = "firewall::tests::a_program_gets_what_it_needs_of_the_environment";
+    const NEEDED: [&str; 3] = ["DBUS_SYSTEM_BUS_ADDRESS", "XTABLES_LIBDIR", "XTABLES_LOCKFILE"];
+    if NEEDED.iter().any(|name| std::env::var_os(name).is_none()) {
+        // Again, in an environment that has them.
+        let mut again = Command::new(std::env::current_exe().unwrap());
+        let output = again
+            .args(["--exact", NAME, "--nocapture"])
+            .envs(NEEDED.map(|name| (name, name)))
+            .output()
+            .unwrap();
+        let told = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && told.contains("1 passed"), "{output:?}");
+        return;
+    }
+    let (_dir, tools) = with_program("tool", "exec env");
+    let outcome = tools.run(&Call::new("tool", ["x"])).unwrap();
+    for name in NEEDED {
+        let expected = format!("{name}={}", std::env::var(name).unwrap());
+        assert!(outcome.stdout.lines().any(|line| line == expected), "{name}: {}", outcome.stdout);
+    }
+}
+
+#[test]
+fn a_program_that_writes_on_although_nobody_reads_is_killed() {
+    // The other stream stays open as long as the program lives.
+    for flood in ["printf %65536s 2>/dev/null", "printf %65536s 2>/dev/null >&3"] {
+        let (_dir, tools) =
+            with_program("tool", &format!("exec 3>&2; trap '' PIPE; while :; do {flood}; done"));
+        let error = tools.run(&Call::new("tool", ["x"])).unwrap_err();
+        assert!(std::error::Error::source(&error).unwrap().to_string().contains("is larger than"), "{error}");
+    }
+}
+
+#[test]
 fn a_program_need_not_read_its_stdin() {
     let (_dir, tools) = with_program("tool", "exec 0<&-; echo done");
     let outcome = tools.run(&Call::new("tool", ["x"]).stdin("x".repeat(1 << 20))).unwrap();
