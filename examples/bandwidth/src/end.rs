@@ -1,9 +1,9 @@
 //! The host's end of the container's link, where everything is made.
 
-use cni_skel::{AddResult, Error, Result};
+use cni_skel::{AddResult, Error, Interface, Result};
 use plugin_attach::single::Place;
-use plugin_attach::veth;
-use plugin_support::netlink::Link;
+use plugin_attach::{Owner, veth};
+use plugin_support::netlink::{Handle, Link};
 
 /// The host's end of the container's interface, which the result of an earlier plugin must list.
 ///
@@ -47,8 +47,51 @@ pub(crate) fn find(place: &Place, result: &AddResult) -> Result<Link> {
 
 /// Whether a result says that a link is the host's.
 pub(crate) fn is_listed(result: Option<&AddResult>, end: &Link) -> bool {
+    listed(result).any(|found| found.name == end.name)
+}
+
+/// The host's ends of an attachment's pair that live on where the container's is not seen: by an alias, by what is
+/// redirected to its own `ifbs`, or by a result, unless the name is another link's by now.
+pub(crate) fn unseen(
+    netlink: &Handle,
+    owner: &Owner,
+    result: Option<&AddResult>,
+    ifbs: &[Link],
+) -> Result<Vec<Link>> {
+    let key = owner.key();
+    let mut ends = Vec::new();
+    for link in netlink.links()?.into_iter().filter(|link| link.is_kind("veth")) {
+        let labelled = veth::key(&link);
+        if labelled.is_some_and(|labelled| labelled != key) {
+            continue;
+        }
+        let redirects = match netlink.redirects(&link) {
+            // It has gone meanwhile.
+            Err(error) if error.is_not_found() => continue,
+            redirects => redirects?,
+        };
+        let is_own = if redirects.is_empty() {
+            labelled.is_some() || listed(result).any(|listed| is_same(listed, &link))
+        } else {
+            ifbs.iter().any(|ifb| redirects.contains(&ifb.index))
+        };
+        if is_own {
+            ends.push(link);
+        }
+    }
+    Ok(ends)
+}
+
+/// Whether a link is the one that a result lists, as far as that tells.
+fn is_same(listed: &Interface, link: &Link) -> bool {
+    let mac = link.mac.map(|mac| mac.to_string());
+    let listed_mac = listed.mac.as_deref().filter(|mac| !mac.is_empty());
+    listed.name == link.name
+        && listed_mac.is_none_or(|listed| mac.is_some_and(|mac| mac.eq_ignore_ascii_case(listed)))
+}
+
+/// The host's links of a result.
+fn listed(result: Option<&AddResult>) -> impl Iterator<Item = &Interface> {
     let interfaces = result.map(|result| result.interfaces.as_slice()).unwrap_or_default();
-    interfaces
-        .iter()
-        .any(|found| found.name == end.name && found.sandbox.as_deref().unwrap_or_default().is_empty())
+    interfaces.iter().filter(|interface| interface.sandbox.as_deref().unwrap_or_default().is_empty())
 }

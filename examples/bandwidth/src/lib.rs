@@ -26,17 +26,19 @@
 //! | Without limits and without `prevResult`, ADD panics. | It is refused. |
 //! | One interface of a container can be limited in a network. | All can: the second has an `ifb` of its own, which Go's DEL does not find. |
 //! | An ADD that fails leaves what it has made. | Nothing is left. |
-//! | DEL leaves qdiscs on the host's end, so that an ADD to the same pair fails. | It takes them off. |
+//! | DEL leaves qdiscs on the host's end, so that an ADD to the same pair fails. | It takes them off where the namespace, `prevResult`, an alias or the redirection tells which pair it is; a token bucket that is left makes room for that of the next ADD. |
 //! | DEL fails when the configuration makes no sense. | It cleans up. |
 //! | CHECK passes without token bucket, and does not look at the redirection. | It fails, and looks at everything. |
 //! | A burst that takes long to fill overflows a number, and is any. | It is the largest. |
 //! | The filter redirects twice. | Once. |
-//! | GC does nothing, STATUS is always good. | GC removes links without attachment; STATUS tells that the kernel has no `ifb` (50). |
+//! | GC does nothing, STATUS is always good. | GC removes links without attachment, and takes off what limits the pairs redirected to them; STATUS tells that the kernel has no `ifb` (50). |
 
 mod bucket;
 mod config;
 mod end;
 mod ifb;
+
+use std::slice;
 
 use cni_skel::types::VersionedResult;
 use cni_skel::{
@@ -48,7 +50,7 @@ use plugin_attach::single::Place;
 use plugin_attach::teardown::netns_if_there;
 use plugin_attach::{Owner, Undo, veth};
 use plugin_support::kernel::Kernel;
-use plugin_support::netlink::{Handle, Link, LinkKind, NewLink, TokenBucket};
+use plugin_support::netlink::{Handle, Link, LinkKind, NewLink, Qdisc, TokenBucket};
 
 use self::bucket::Clock;
 
@@ -87,8 +89,12 @@ impl Plugin for Bandwidth {
         let (netlink, mut result) = (&place.host_netlink, req.result());
         let mut undo = Undo::default();
         if let Some(limit) = limits.ingress {
-            limit_rate(netlink, &end, &limit.bucket(clock), "create qdisc")?;
-            undo.by("remove the token bucket", || Ok(netlink.unlimit_rate(&end)?));
+            let leftover = limit_end(netlink, &end, &limit.bucket(clock))?;
+            let end = &end;
+            undo.by("leave the token bucket as it was", move || {
+                netlink.unlimit_rate(end)?;
+                leftover.map_or(Ok(()), |leftover| Ok(netlink.limit_rate(end, &leftover)?))
+            });
         }
         if let Some(limit) = limits.egress {
             ifb::make_room(netlink, &place.owner)?;
@@ -125,19 +131,18 @@ impl Plugin for Bandwidth {
             }
         };
         let ifbs = ifb::of(&netlink, &owner, end.as_ref(), alive)?;
-        let limits = Limits::new(req.config(), req.runtime());
-        let is_limited = limits.is_ok_and(|limits| limits.ingress.is_some());
+        let may_be_limited = may_be_limited(Limits::new(req.config(), req.runtime()));
         let clear = |end: &Link| {
             let is_own = veth::key(end).is_some() || end::is_listed(req.prev_result(), end);
-            clear(&netlink, end, &ifbs, is_own, is_limited)
+            clear(&netlink, end, &ifbs, is_own, may_be_limited)
         };
         if let Some(end) = &end {
             failures.extend(clear(end).err());
         } else {
-            // A namespace that nobody named may live on, and the pair with it: what is redirected tells which it is.
-            for ifb in &ifbs {
-                let ends = ifb::redirecting(&netlink, ifb);
-                failures.extend(ends.and_then(|ends| ends.iter().try_for_each(clear)).err());
+            // A namespace that nobody named may live on, and the pair with it.
+            match end::unseen(&netlink, &owner, req.prev_result(), &ifbs) {
+                Ok(ends) => failures.extend(ends.iter().filter_map(|end| clear(end).err())),
+                Err(error) => failures.push(error),
             }
         }
         for link in &ifbs {
@@ -188,7 +193,18 @@ impl Plugin for Bandwidth {
         let valid: Vec<_> = req.valid_attachments().iter().map(|valid| Owner::of(network, valid)).collect();
         let netlink = self.kernel.current()?.netlink()?;
         let stale = ifb::stale(&netlink, network, &valid)?;
-        let failures: Vec<_> = stale.iter().filter_map(|link| ifb::delete(&netlink, link).err()).collect();
+        let may_be_limited = may_be_limited(Limits::new(req.config(), req.runtime()));
+        let mut failures = Vec::new();
+        for ifb in &stale {
+            // The pair may live on.
+            let clear = |end: &Link| {
+                let is_own = veth::key(end).is_some_and(|key| veth::key(ifb) == Some(key));
+                clear(&netlink, end, slice::from_ref(ifb), is_own, may_be_limited)
+            };
+            let ends = ifb::redirecting(&netlink, ifb);
+            failures.extend(ends.and_then(|ends| ends.iter().try_for_each(clear)).err());
+            failures.extend(ifb::delete(&netlink, ifb).err());
+        }
         Error::all(failures).map_or(Ok(()), Err)
     }
 }
@@ -202,24 +218,50 @@ fn host_end(inside: &Handle, host: &Handle, owner: &Owner) -> Result<Option<Link
     Ok(end.filter(|end| veth::key(end).is_none_or(|key| key == owner.key())))
 }
 
+/// Whether an attachment may have a token bucket on the host's end of its pair, by a configuration that may have changed
+/// since, or lack what the runtime gave: only one that limits nothing but the other way says no.
+fn may_be_limited(limits: Result<Limits>) -> bool {
+    limits.map_or(true, |limits| limits.ingress.is_some() || limits.egress.is_none())
+}
+
 /// Takes off what limits a pair that lives on. What is redirected to none of the attachment's is not its own, and the same
-/// holds for a token bucket on a link of which nobody says that it is, unless the attachment `is_limited` there and has the
-/// redirection.
-fn clear(netlink: &Handle, end: &Link, ifbs: &[Link], is_own: bool, is_limited: bool) -> Result<()> {
+/// holds for a token bucket on a link of which nobody says that it is, unless the attachment has the redirection and
+/// `may_be_limited` there.
+fn clear(netlink: &Handle, end: &Link, ifbs: &[Link], is_own: bool, may_be_limited: bool) -> Result<()> {
     let redirects = netlink.redirects(end)?;
     let qdiscs = netlink.qdiscs(end)?;
     let redirected = ifbs.iter().any(|ifb| redirects.contains(&ifb.index));
     // An ADD that was killed may have come no further.
-    let unused =
-        is_own && redirects.is_empty() && qdiscs.iter().any(plugin_support::netlink::Qdisc::is_ingress);
+    let unused = is_own && redirects.is_empty() && qdiscs.iter().any(Qdisc::is_ingress);
     if redirected || unused {
         ifb::gone(netlink.leave_ingress(end))?;
     }
-    let is_own = is_own || (redirected && is_limited);
-    if is_own && qdiscs.iter().any(plugin_support::netlink::Qdisc::is_rate_limit) {
+    let is_own = is_own || (redirected && may_be_limited);
+    if is_own && qdiscs.iter().any(Qdisc::is_rate_limit) {
         ifb::gone(netlink.unlimit_rate(end))?;
     }
     Ok(())
+}
+
+/// Limits what goes to a container, and gives the limit that was left there of an earlier attachment, which makes room:
+/// nobody may have known the pair when that went. With a redirection beside it, it is in use.
+fn limit_end(netlink: &Handle, end: &Link, bucket: &TokenBucket) -> Result<Option<TokenBucket>> {
+    const ATTEMPT: &str = "create qdisc";
+    match netlink.limit_rate(end, bucket) {
+        Err(error) if error.is_exists() => {}
+        limited => return limited.map(|()| None).context(ATTEMPT),
+    }
+    let qdiscs = netlink.qdiscs(end)?;
+    let leftover = qdiscs.iter().find(|qdisc| qdisc.is_rate_limit()).and_then(|qdisc| qdisc.bucket);
+    let Some(leftover) = leftover.filter(|_| !qdiscs.iter().any(Qdisc::is_ingress)) else {
+        return Err(exists(ATTEMPT, end));
+    };
+    netlink.unlimit_rate(end)?;
+    let limited = netlink.limit_rate(end, bucket).context(ATTEMPT);
+    if limited.is_err() {
+        let _ = netlink.limit_rate(end, &leftover);
+    }
+    limited.map(|()| Some(leftover))
 }
 
 fn limit_rate(netlink: &Handle, link: &Link, bucket: &TokenBucket, attempt: &str) -> Result<()> {

@@ -137,6 +137,13 @@ fn add_check_and_del_twice() {
             assert_eq!((on_end(&host, "veth0"), ifbs(&host).len()), ((0, 0, 0), 0));
         }
     }
+    // What a DEL has left that knew of no pair makes room.
+    node.netns
+        .command("tc", "qdisc add dev veth0 root handle 1: tbf rate 5mbit burst 10kb limit 20kb".split(' '));
+    let added = node.add("c1", &container, &config, &json!({}));
+    node.check("c1", &container, &config, &added).assert_success();
+    node.run(Invocation::del("c1", "eth0").config(&config), &json!({})).assert_success();
+    assert_eq!((on_end(&host, "veth0"), ifbs(&host).len()), ((0, 0, 0), 0));
     // STATUS leaves nothing.
     let outcome = node.run(cni_skel::testing::Invocation::status().config(&config), &json!({}));
     outcome.assert_success();

@@ -4,7 +4,7 @@ use bandwidth::Bandwidth;
 use cni_skel::testing::Invocation;
 use plugin_attach::Owner;
 use plugin_attach::testing::{NETNS, World};
-use plugin_support::netlink::{LinkChange, LinkKind, NewLink};
+use plugin_support::netlink::{LinkChange, LinkKind, NewLink, TokenBucket};
 use serde_json::{Value, json};
 
 use crate::{both_ways, chained, config, ifbs, on_end, pair};
@@ -14,6 +14,9 @@ fn world() -> World<Bandwidth> {
     pair(&world.fake.host(), &world.container(), "eth0", "veth0");
     world
 }
+
+/// A limit that somebody has left.
+const BUCKET: TokenBucket = TokenBucket { rate: 5000, limit: 6000, buffer: 7000 };
 
 /// What Go's plugin calls its link; `printf n1c1 | sha512sum | cut -c-12`.
 const SHARED: &str = "bwp7be53730afe4";
@@ -250,6 +253,76 @@ fn del_without_netns_or_result_takes_the_limits_off_a_pair_that_lives_on() {
 }
 
 #[test]
+fn del_without_netns_finds_the_pair_by_result_alias_or_redirection() {
+    let ingress = json!({"ingressRate": 1_000_000, "ingressBurst": 80_000});
+    let del = |world: &World<Bandwidth>, config: &Value| {
+        world.run(Invocation::del("c1", "eth0").config(config)).assert_success();
+        on_end(&world.host(), "veth0")
+    };
+    let mac = |world: &World<Bandwidth>| world.host().link("veth0").unwrap().mac.unwrap().to_string();
+    let alias = |world: &World<Bandwidth>, network: &str| {
+        let label = Owner::new(network, "c1", "eth0").label();
+        let host = world.host();
+        host.change(&host.link("veth0").unwrap(), &LinkChange::new().alias(&label)).unwrap();
+    };
+    let added = |keys: &Value| {
+        let (world, config) = (world(), config("1.0.0", keys));
+        world.add(&config).assert_success();
+        (world, config)
+    };
+    let (world, config) = added(&ingress);
+    assert_eq!(del(&world, &config), (0, 0, 0), "by name");
+    let (world, mut config) = added(&ingress);
+    config["prevResult"]["interfaces"][0]["mac"] = json!(mac(&world).to_uppercase());
+    assert_eq!(del(&world, &config), (0, 0, 0), "by name and address");
+    let (world, mut config) = added(&ingress);
+    config["prevResult"]["interfaces"][0]["mac"] = json!("0a:00:00:00:00:77");
+    assert_eq!(del(&world, &config), (1, 0, 0), "another link has the name by now");
+    let (world, config) = added(&ingress);
+    alias(&world, "n2");
+    assert_eq!(del(&world, &config), (1, 0, 0), "another attachment has the name by now");
+    let (world, mut config) = added(&ingress);
+    alias(&world, "n1");
+    config.as_object_mut().unwrap().remove("prevResult");
+    assert_eq!(del(&world, &config), (0, 0, 0), "by alias");
+    let (world, _) = added(&both_ways());
+    let nothing = json!({"cniVersion": "1.0.0", "name": "n1", "type": "bandwidth"});
+    assert_eq!(del(&world, &nothing), (0, 0, 0), "by redirection, whatever the runtime does not tell again");
+    let (world, mut config) = added(&both_ways());
+    config["name"] = json!("n2");
+    assert_eq!(del(&world, &config), (1, 1, 1), "another attachment's redirection");
+}
+
+#[test]
+fn a_limit_that_was_left_makes_room() {
+    let ingress = json!({"ingressRate": 1_000_000, "ingressBurst": 80_000});
+    let left = || {
+        let world = world();
+        let host = world.host();
+        host.limit_rate(&host.link("veth0").unwrap(), &BUCKET).unwrap();
+        world
+    };
+    let bucket = |world: &World<Bandwidth>| {
+        let host = world.host();
+        host.qdiscs(&host.link("veth0").unwrap()).unwrap().iter().find_map(|qdisc| qdisc.bucket)
+    };
+    for keys in [ingress, both_ways()] {
+        let (world, config) = (left(), config("1.0.0", &keys));
+        let added = world.add(&config);
+        added.assert_success();
+        world.check(&config, &added).assert_success();
+    }
+    // An ADD that fails leaves it as it was.
+    let config = config("1.0.0", &both_ways());
+    for attempt in ["create ifb", "unlimit rate", "redirect"] {
+        let world = left();
+        world.fake.refuse(attempt, 1);
+        world.add(&config).assert_error(999);
+        assert_eq!(bucket(&world), Some(BUCKET), "{attempt}");
+    }
+}
+
+#[test]
 fn del_leaves_what_is_anothers() {
     let world = world();
     let host = world.host();
@@ -323,7 +396,15 @@ fn gc_removes_what_belongs_to_no_valid_attachment() {
     assert_eq!(ifbs(&host), [SHARED, "bwpba9876543210", "ifb0"]);
     world.run(Invocation::gc([("c2", "eth0")]).config(&config)).assert_success();
     assert_eq!(ifbs(&host), ["bwpba9876543210", "ifb0"]);
-    // What the container sends is not lost.
+    // The pair lives on without limit, and what the container sends is not lost.
+    assert_eq!(on_end(&host, "veth0"), (0, 0, 0));
+    // A bucket that the configuration rules out is somebody's own.
+    let mut egress = config;
+    egress["ingressRate"] = json!(0);
+    egress["ingressBurst"] = json!(0);
+    world.add(&egress).assert_success();
+    host.limit_rate(&host.link("veth0").unwrap(), &BUCKET).unwrap();
+    world.run(Invocation::gc([]).config(&egress)).assert_success();
     assert_eq!(on_end(&host, "veth0"), (1, 0, 0));
 }
 
