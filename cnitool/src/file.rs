@@ -13,8 +13,18 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     if !fs::metadata(path)?.is_file() {
         return Err(io::Error::other("it is no regular file"));
     }
+    bounded(File::open(path)?)
+}
+
+/// Reads what a user has named: a file, or a pipe, such as `/dev/stdin`, which is waited for. It is no larger than a
+/// configuration may be.
+pub(crate) fn read_or_wait(path: &Path) -> io::Result<Vec<u8>> {
+    bounded(File::open(path)?)
+}
+
+fn bounded(file: File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_BYTES {
         return Err(io::Error::new(
             io::ErrorKind::FileTooLarge,
@@ -40,5 +50,7 @@ mod tests {
         for other in [Path::new("/dev/zero"), dir.path()] {
             assert_eq!(read(other).unwrap_err().to_string(), "it is no regular file");
         }
+        let endless = read_or_wait(Path::new("/dev/zero")).unwrap_err();
+        assert_eq!(endless.to_string(), "it is larger than 16777216 bytes");
     }
 }

@@ -37,8 +37,8 @@ pub(super) fn run(args: &Conformance, context: &Context<'_>) -> Result<(), Failu
 /// The checks, as they were asked for.
 fn kit(args: &Conformance, context: &Context<'_>) -> Result<cni_conformance::Conformance<'static>, Usage> {
     let file = &args.config;
-    let text =
-        crate::file::read(file).map_err(|error| usage("--config", Fault::Path(file.clone(), error)))?;
+    let text = crate::file::read_or_wait(file)
+        .map_err(|error| usage("--config", Fault::Path(file.clone(), error)))?;
     let redaction = context.console.redaction();
     redaction.learn_call(&Environment::of_this_process(), &text);
     let config =

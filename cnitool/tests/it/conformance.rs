@@ -1,7 +1,9 @@
 //! `conformance`: a plugin in shell against the spec.
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
+use std::process::Stdio;
 
 use crate::support::Host;
 
@@ -55,6 +57,20 @@ fn c97_a_plugin_in_shell_passes_by_name_and_by_path() {
         assert!(outcome.stdout.contains(skipped), "{outcome}");
         assert!(outcome.stdout.contains(" passed, 0 failed, "), "{outcome}");
     }
+}
+
+#[test]
+fn a_configuration_may_come_through_a_pipe() {
+    let host = Host::new();
+    plugin(&host, "good", GOOD);
+    let mut words = vec!["conformance", "good", "--config", "/dev/stdin"];
+    words.extend(EXCEPT);
+    let mut cnitool = host.command(&words).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    // Closed at once, as its writer's end would be.
+    cnitool.stdin.take().unwrap().write_all(host.read("config.json").as_bytes()).unwrap();
+    let output = cnitool.wait_with_output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && told.contains(" passed, 0 failed, "), "{output:?}");
 }
 
 #[test]
