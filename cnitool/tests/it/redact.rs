@@ -144,6 +144,21 @@ fn on_the_stderr_of_plugins_line_by_line() {
 }
 
 #[test]
+fn on_the_stderr_of_plugins_where_a_line_is_too_long_to_be_waited_for() {
+    let host = host();
+    // The secret lies where so long a line was cut.
+    host.write(
+        "told/p.ADD.sh",
+        "printf '%65533s' >&2; printf 's3cr' >&2; sleep 0.1; printf '3t-deep\\nnext\\n' >&2",
+    );
+    for plugin in ["p", "q"] {
+        host.write(&format!("told/{plugin}.ADD.stdout"), r#"{"cniVersion":"1.1.0"}"#);
+    }
+    let outcome = host.cnitool(&["add", "n1", NETNS, "--redact", "site"]);
+    assert_eq!(outcome.stderr, "(a line of more than 65536 bytes)\nnext\n");
+}
+
+#[test]
 fn where_a_configuration_is_wrong() {
     let host = Host::new();
     host.plugin("p", &[]);
