@@ -85,3 +85,56 @@ impl Formatter for Pretty {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::{hash_map, vec};
+    use proptest::prelude::*;
+    use serde::Serialize as _;
+    use serde_json::ser::PrettyFormatter;
+    use serde_json::{Serializer, Value, json};
+
+    use super::*;
+
+    fn printed(value: &Value, formatter: impl Formatter) -> String {
+        let mut text = Vec::new();
+        value.serialize(&mut Serializer::with_formatter(&mut text, formatter)).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    fn value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            ".*".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(6, 32, 4, |inner| {
+            prop_oneof![
+                vec(inner.clone(), 0..4).prop_map(Value::from),
+                hash_map(".*", inner, 0..4).prop_map(|entries| entries.into_iter().collect()),
+            ]
+        })
+    }
+
+    /// A level around a value, with what stands beside it.
+    fn wrapped(value: Value, kind: u8) -> Value {
+        match kind {
+            0 => json!([value]),
+            1 => json!({"a": value}),
+            2 => json!([[], value, {}]),
+            _ => json!({"a": {}, "b": value, "c": []}),
+        }
+    }
+
+    proptest! {
+        // More levels than are printed in one piece.
+        #[test]
+        fn indented_json_is_that_of_serde_json(value in value(), levels in vec(0..4_u8, 0..40)) {
+            let value = levels.into_iter().fold(value, wrapped);
+            let theirs = PrettyFormatter::with_indent(&[b' '; INDENT]);
+            prop_assert_eq!(printed(&value, Pretty::default()), printed(&value, theirs));
+        }
+    }
+}
