@@ -119,7 +119,7 @@ mod tests {
     }
 
     /// A level around a value, with what stands beside it.
-    fn wrapped(value: Value, kind: u8) -> Value {
+    fn wrapped(value: &Value, kind: u8) -> Value {
         match kind {
             0 => json!([value]),
             1 => json!({"a": value}),
@@ -132,7 +132,7 @@ mod tests {
         // More levels than are printed in one piece.
         #[test]
         fn indented_json_is_that_of_serde_json(value in value(), levels in vec(0..4_u8, 0..40)) {
-            let value = levels.into_iter().fold(value, wrapped);
+            let value = levels.into_iter().fold(value, |value, kind| wrapped(&value, kind));
             let theirs = PrettyFormatter::with_indent(&[b' '; INDENT]);
             prop_assert_eq!(printed(&value, Pretty::default()), printed(&value, theirs));
         }
