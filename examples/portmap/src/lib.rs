@@ -127,7 +127,8 @@ impl Plugin for Portmap {
             Found::Record(record) => Some(record.backend),
             Found::Damaged | Found::Nothing => None,
         };
-        let backend = match settings.backend.or(recorded) {
+        // What made the rules, whatever the configuration has come to ask for since.
+        let backend = match recorded.or(settings.backend) {
             Some(backend) => backend,
             None => firewall::choose(&*self.tools, &families_of(&forwardings))?,
         };

@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 
 use super::*;
 
+mod check;
+
 const SAVE: &str = "iptables-save --table nat";
 const SAVE6: &str = "ip6tables-save --table nat";
 const RESTORE: &str = "iptables-restore --noflush --wait=60";
@@ -410,24 +412,6 @@ fn c76_without_any_tool_the_error_says_what_was_probed() {
     let error = outcome.assert_error(999);
     assert!(error.msg.contains("iptables: ") && error.msg.contains("nftables: "), "{error}");
     assert_eq!(host.records(), [""; 0]);
-}
-
-#[test]
-fn status_says_whether_add_could_work() {
-    let mut host = Host::new();
-    let status = |host: &Host, keys: Value| Invocation::status().config(host.config_with(keys));
-    let invocation = status(&host, json!({}));
-    host.call(ScriptedTools::new().success(SAVE, ""), invocation).assert_success();
-
-    let invocation = status(&host, json!({}));
-    let outcome = host.call(ScriptedTools::new().missing("iptables-save").missing("nft"), invocation);
-    assert!(outcome.assert_error(50).msg.starts_with("no port can be forwarded: no usable firewall: "));
-
-    let invocation = status(&host, json!({"backend": "nftables"}));
-    host.call(ScriptedTools::new().missing("nft"), invocation).assert_error(50);
-
-    let invocation = status(&host, json!({"dataDir": "/proc/self/none"}));
-    host.call(ScriptedTools::new().success(SAVE, ""), invocation).assert_error(50);
 }
 
 #[test]
