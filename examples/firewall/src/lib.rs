@@ -42,8 +42,8 @@
 //!
 //! The rules are in the table `inet cni_plugins_firewall`. What they drop is dropped: `ingressPolicy` means the same as by
 //! iptables. What they accept, another table may drop all the same, by a rule or by the policy of a chain such as the
-//! `FORWARD` of a host with Docker; only that table's own rules can lift that. The first ADD warns of such policies. So
-//! this backend lets containers through
+//! `FORWARD` of a host with Docker; only that table's own rules can lift that. The ADD that makes the chains warns of such
+//! policies. So this backend lets containers through
 //!
 //! - where nobody else drops what is forwarded, which takes no rules at all;
 //! - where the chain `forward` of this table has the policy `drop`. It is made with `accept`, and the plugin never changes
@@ -166,8 +166,9 @@ impl Plugin for Firewall {
         let settings = Settings::new(req.config())?;
         let owner = owner(req, req.container_id().as_str(), req.ifname().as_str());
         let known = records(req.config().data_dir()).all()?;
+        // What made the rules, whatever the configuration has come to ask for since.
         let recorded = known.iter().find(|record| record.is_of(&owner)).map(|record| record.backend);
-        let backend = settings.backend.or(recorded).unwrap_or_else(|| self.choose());
+        let backend = recorded.or(settings.backend).unwrap_or_else(|| self.choose());
         let bridge = settings.bridge(req.prev_result())?;
         let addresses = addresses_of(req.prev_result());
         if backend == Backend::Firewalld {
@@ -311,9 +312,9 @@ impl Firewall {
                 iptables::add(&*self.tools, &wanted).context("unable to set up iptables rules")
             }
             Some(Rules::Nftables) => {
-                let is_new =
+                let is_first =
                     nft::add(&*self.tools, owner, &wanted).context("unable to set up nftables rules")?;
-                if is_new {
+                if is_first {
                     self.warn_of_droppers();
                 }
                 Ok(())

@@ -52,9 +52,10 @@ pub(crate) fn add(tools: &dyn Tools, owner: &Owner, wanted: &Wanted) -> Result<b
     let nft = Nft::new(tools);
     let read = || nft.table_and_elements(FAMILY, TABLE);
     let plan = |table: &Option<Table>| {
-        let is_new = wanted.admin_chain.is_some()
-            && !table.as_ref().is_some_and(|table| table.is_hooked(FORWARD, "forward"));
-        Ok::<_, Error>((addition(table.as_ref(), owner, wanted)?.commands, is_new))
+        // An administrator may have made the hooked chain, but not this one.
+        let is_first =
+            wanted.admin_chain.is_some() && !table.as_ref().is_some_and(|table| table.has_chain(CONTAINERS));
+        Ok::<_, Error>((addition(table.as_ref(), owner, wanted)?.commands, is_first))
     };
     transact(read()?, read, plan, |commands| nft.run_json(commands))
 }
@@ -115,6 +116,9 @@ pub(crate) fn remove(
 pub(crate) fn check(tools: &dyn Tools, owner: &Owner, wanted: &Wanted) -> Result<()> {
     let table = Nft::new(tools).table_and_elements(FAMILY, TABLE)?;
     match addition(table.as_ref(), owner, wanted)?.missing.first() {
+        Some(_) if table.is_none() => {
+            Err(Error::message(format!("expected nftables table {FAMILY} {TABLE} not found")))
+        }
         Some(missing) => {
             Err(Error::message(format!("expected {missing} not found in nftables table {FAMILY} {TABLE}")))
         }
@@ -251,12 +255,13 @@ fn addition(table: Option<&Table>, owner: &Owner, wanted: &Wanted) -> Result<Add
     let mut addition = Addition::default();
     if table.is_none() {
         let fields = json!({"add": {"table": {"family": FAMILY, "name": TABLE}}});
-        addition.lacks("anything".to_owned(), fields);
+        addition.lacks("everything".to_owned(), fields);
     }
     let none = Table::default();
     let table = table.unwrap_or(&none);
     if let Some(admin_chain) = &wanted.admin_chain {
         check_chain_name(admin_chain)?;
+        check_kinds(table, admin_chain)?;
         addition.part(table, &containers());
         addition.jumps(table, admin_chain);
         for address in &wanted.addresses {
@@ -265,6 +270,7 @@ fn addition(table: Option<&Table>, owner: &Owner, wanted: &Wanted) -> Result<Add
     }
     if let Some((bridge, policy)) = &wanted.isolation {
         check_link_name(bridge)?;
+        check_kind(table, ISOLATION, true)?;
         addition.part(table, &isolation());
         addition.bridge(table, bridge, *policy);
     }
@@ -359,10 +365,35 @@ fn check_chain_name(chain: &str) -> Result<()> {
     ))
 }
 
+/// Chains that somebody made beforehand, and whose kind no rule and no command changes, must be of the kind that they are
+/// to be.
+fn check_kinds(table: &Table, admin_chain: &str) -> Result<()> {
+    check_kind(table, FORWARD, true)?;
+    check_kind(table, CONTAINERS, false)?;
+    check_kind(table, admin_chain, false)
+}
+
+fn check_kind(table: &Table, chain: &str, is_hooked: bool) -> Result<()> {
+    let hooks = table.chains.iter().filter(|found| found.name == chain).map(|found| found.hook.as_deref());
+    let expected = is_hooked.then_some("forward");
+    if hooks.into_iter().all(|hook| hook == expected) {
+        return Ok(());
+    }
+    let remedy = match is_hooked {
+        true => "add it with { type filter hook forward priority 0; }",
+        false => "add it without a hook",
+    };
+    Err(Error::message(format!(
+        "chain {chain} of nftables table {FAMILY} {TABLE} is of another kind than expected: delete it, or {remedy}"
+    )))
+}
+
 /// Some names mean something else than the link of that name: many links, or a set.
 fn check_link_name(link: &str) -> Result<()> {
     if link.starts_with('@') || link.contains(['*', '\\']) || quoted(link).is_err() {
-        return Err(Error::message(format!("nftables cannot express the name of bridge {link:?}")));
+        return Err(Error::message(format!(
+            "nftables cannot express the name of bridge {link:?}: give it another, or use the backend iptables"
+        )));
     }
     Ok(())
 }

@@ -76,10 +76,7 @@ fn what_add_has_made_is_complete() {
     }
     let tools = ScriptedTools::new().failure(LIST, NO_TABLE);
     let error = check(&tools, &owner(), &wanted(IngressPolicy::Open)).unwrap_err();
-    assert_eq!(
-        error.to_object().msg,
-        "expected anything not found in nftables table inet cni_plugins_firewall"
-    );
+    assert_eq!(error.to_object().msg, "expected nftables table inet cni_plugins_firewall not found");
 }
 
 #[test]
@@ -106,7 +103,7 @@ fn whatever_is_missing_is_told_and_made() {
         let at = objects.iter().position(|found| found == object).unwrap();
         let chain = objects[at].get_mut("chain").and_then(Value::as_object_mut);
         if chain.is_some_and(|chain| chain.remove("hook").is_some()) {
-            assert!(checked(&objects, &wanted).contains("expected chain"), "{object}");
+            assert!(checked(&objects, &wanted).contains("of another kind"), "{object}");
         }
     }
 }
@@ -224,7 +221,8 @@ fn names_that_mean_something_else_are_refused() {
     for name in ["br*", "@bridges", "br\"0", "br\n0", "br\\*"] {
         let mut wanted = wanted(IngressPolicy::Isolated);
         wanted.isolation.as_mut().unwrap().0 = name.to_owned();
-        assert_eq!(refused(&wanted).msg, format!("nftables cannot express the name of bridge {name:?}"));
+        let msg = format!("nftables cannot express the name of bridge {name:?}: give it another");
+        assert!(refused(&wanted).msg.starts_with(&msg), "{name}");
     }
     for name in ["", "a b", "x; flush ruleset", "1st", "a\"b", FORWARD, CONTAINERS, ISOLATION] {
         let mut wanted = wanted(IngressPolicy::Open);
@@ -232,6 +230,21 @@ fn names_that_mean_something_else_are_refused() {
         let error = refused(&wanted);
         assert_eq!(error.code(), ErrorCode::INVALID_NETWORK_CONFIG);
         assert!(error.msg.starts_with(&format!("invalid chain name {name:?} in key")), "{}", error.msg);
+    }
+}
+
+#[test]
+fn a_chain_of_the_wrong_kind_is_named() {
+    let wanted = wanted(IngressPolicy::Isolated);
+    for chain in [FORWARD, CONTAINERS, "CNI-ADMIN", ISOLATION] {
+        let is_to_be_hooked = [FORWARD, ISOLATION].contains(&chain);
+        let hook = if is_to_be_hooked { json!(null) } else { json!("forward") };
+        let objects = [json!({"chain": {"name": chain, "hook": hook}})];
+        let tools = ScriptedTools::new().success(LIST, &document(&objects));
+        let msg = add(&tools, &owner(), &wanted).unwrap_err().to_object().msg;
+        assert!(msg.starts_with(&format!("chain {chain} of nftables table")), "{msg}");
+        assert_eq!(msg.contains("without a hook"), !is_to_be_hooked, "{msg}");
+        assert_eq!(checked(&objects, &wanted), msg);
     }
 }
 

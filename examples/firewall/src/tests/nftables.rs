@@ -86,6 +86,20 @@ fn the_record_says_which_backend_has_made_the_rules() {
 }
 
 #[test]
+fn check_looks_where_the_record_says_whatever_is_asked_for_by_now() {
+    let host = Host::new();
+    let check = |id: &str, keys: Value| {
+        let call = Invocation::check(id, "/run/netns/x", "eth0").config(host.config(keys));
+        call.prev_result(prev_result(&["10.2.0.2/24"]))
+    };
+    host.good(new().success(SAVE, &table(&[V4])), host.add("c1", &["10.2.0.2/24"]));
+    host.good(new().success(SAVE, &table(&[V4])), check("c1", json!({"backend": "nftables"})));
+    // Nothing is recorded of this one.
+    let (outcome, _) = host.call(new().failure(NFT, NO_TABLE), check("c2", json!({"backend": "nftables"})));
+    outcome.assert_error(999);
+}
+
+#[test]
 fn an_address_of_a_container_that_another_backend_let_through_is_still_taken_down() {
     let host = Host::new();
     host.good(new().success(SAVE, &table(&[V4])), host.add("c1", &["10.2.0.2/24"]));

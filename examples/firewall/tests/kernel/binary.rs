@@ -30,3 +30,18 @@ fn del_succeeds_where_add_had_room_for_no_record() {
         assert!(told.contains("no space left on device") && told.ends_with("done"), "{told}");
     }
 }
+
+#[test]
+fn the_first_container_alone_tells_of_policies_that_drop() {
+    // Its table is there, with the hooked chain, as whoever administers the host may have it.
+    let Some(lab) = Lab::new("nftables", "DROP") else { return };
+    lab.node.netns.command("iptables", ["-P", "FORWARD", "DROP"]);
+    let add = || {
+        let script = format!("exec 2>&1\n{}", call("ADD", &lab, &lab.chained(&json!({}), C1)));
+        lab.node.netns.command("sh", ["-c", &script])
+    };
+    let told = add();
+    assert!(told.contains("policy of nftables chain \"ip filter FORWARD\" is to drop"), "{told}");
+    let told = add();
+    assert!(!told.contains("is to drop"), "{told}");
+}
