@@ -35,7 +35,7 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// Whether reading failed for a reason that lies not in what the file is, so that it may be read another time: any answer of
-/// the kernel but that it is a directory, a socket, a device without a driver, or a link that leads nowhere.
+/// the kernel but that it is a directory, a socket, a device without a driver, or a loop of links.
 pub(crate) fn is_fault(error: &io::Error) -> bool {
     let of_the_file = [Errno::ISDIR, Errno::NXIO, Errno::NODEV, Errno::LOOP].map(Errno::raw_os_error);
     error.raw_os_error().is_some_and(|number| !of_the_file.contains(&number))
