@@ -11,6 +11,8 @@ use cni_skel::types::ErrorCode;
 use cni_skel::{Error, Result};
 use serde::{Deserialize, Serialize};
 
+/// The chain of an administrator who has named none.
+pub(crate) const DEFAULT_ADMIN_CHAIN: &str = "CNI-ADMIN";
 /// Where the records are, if the configuration does not say.
 const DATA_DIR: &str = "/run/cni/firewall";
 
@@ -103,7 +105,7 @@ impl Settings {
         };
         Ok(Self {
             backend: config.backend()?,
-            admin_chain: or(config.iptables_admin_chain_name.as_deref(), "CNI-ADMIN").to_owned(),
+            admin_chain: or(config.iptables_admin_chain_name.as_deref(), DEFAULT_ADMIN_CHAIN).to_owned(),
             zone: config.zone().to_owned(),
             ingress_policy,
         })

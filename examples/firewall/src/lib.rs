@@ -35,7 +35,7 @@
 //! | Isolation rules stay for ever. | Until the last container goes that asks for them, by its record. They stay on a bridge that there is while others are let through that have no record, such as those of Go's plugin. Of two policies on a bridge, the stricter holds. |
 //! | Both programs are needed, whatever the addresses. | That of the family. |
 //! | GC does nothing, STATUS is always good. | Both work. Containers that Go's plugin has set up have no record: GC leaves them. |
-//! | 10 to 25 programs for an ADD. | Two a family, or two in all by nftables: to read, and to change. Two to choose, if `backend` is not set. |
+//! | 10 to 25 programs for an ADD. | Two a family, or two in all by nftables: to read, and to change. Two to choose, if `backend` is not set. One to ask nft about the name of an administrator's chain that is to be made. |
 //! | No nftables backend. | One, with a table of its own. Beside firewalld, it keeps containers apart where iptables is not installed. |
 //!
 //! # nftables
@@ -187,19 +187,28 @@ impl Plugin for Firewall {
 
     fn status(&self, req: &StatusRequest<Self>) -> Result<()> {
         let settings = Settings::new(req.config())?;
-        let can_work = || -> Result<()> {
+        let can_work = || -> Result<Backend> {
             let backend = settings.backend.unwrap_or_else(|| self.choose());
             if settings.backend == Some(Backend::Firewalld) && !firewalld::is_running(&*self.tools) {
                 return Err(Error::message("firewalld is not on the system bus"));
             }
             match self.rules_by(backend, settings.ingress_policy) {
                 None => {}
-                Some(Rules::Iptables) => iptables::works(&*self.tools)?,
+                Some(Rules::Iptables) => {
+                    iptables::works(&*self.tools).map_err(|error| self.probed(&settings, error.into()))?;
+                }
                 Some(Rules::Nftables) => Rules::Nftables.check(&*self.tools)?,
             }
-            Ok(atomic::check_writable(req.config().data_dir())?)
+            atomic::check_writable(req.config().data_dir())?;
+            Ok(backend)
         };
-        can_work().context("no container's traffic can be let through").code(ErrorCode::PLUGIN_NOT_AVAILABLE)
+        let backend = can_work()
+            .context("no container's traffic can be let through")
+            .code(ErrorCode::PLUGIN_NOT_AVAILABLE)?;
+        if backend == Backend::Nftables {
+            nft::check_admin_chain(&*self.tools, &settings.admin_chain)?;
+        }
+        Ok(())
     }
 
     fn gc(&self, req: &GcRequest<Self>) -> Result<()> {
@@ -251,6 +260,16 @@ impl Firewall {
         let tools = &*self.tools;
         let is_installed = !matches!(iptables::works(tools), Err(plugin_support::Error::ToolMissing { .. }));
         if is_installed || Rules::Nftables.check(tools).is_err() { Rules::Iptables } else { Rules::Nftables }
+    }
+
+    /// What was looked for, if nobody has said which program it is to be, and there is none.
+    fn probed(&self, settings: &Settings, error: Error) -> Error {
+        if settings.backend.is_some() || !is_missing(&error) {
+            return error;
+        }
+        let nft = Rules::Nftables.check(&*self.tools).map_err(|nft| Error::from(nft).to_object().msg);
+        let probed = |nft| format!("no usable firewall: nftables: {nft}; iptables");
+        nft.err().map(probed).into_iter().fold(error, Error::context)
     }
 
     /// Who makes the rules. firewalld has its own, and keeps nothing apart.
@@ -308,9 +327,9 @@ impl Firewall {
         }
         match self.rules_by(record.backend, settings.ingress_policy) {
             None => Ok(()),
-            Some(Rules::Iptables) => {
-                iptables::add(&*self.tools, &wanted).context("unable to set up iptables rules")
-            }
+            Some(Rules::Iptables) => iptables::add(&*self.tools, &wanted)
+                .map_err(|error| self.probed(settings, error))
+                .context("unable to set up iptables rules"),
             Some(Rules::Nftables) => {
                 let is_first =
                     nft::add(&*self.tools, owner, &wanted).context("unable to set up nftables rules")?;

@@ -26,7 +26,7 @@ use plugin_support::firewall::nft::{self, Element, Nft, Rule, Table, quoted};
 use plugin_support::firewall::{Tools, transact};
 use serde_json::{Value, json};
 
-use crate::config::IngressPolicy;
+use crate::config::{DEFAULT_ADMIN_CHAIN, IngressPolicy};
 use crate::rules::{Removal, Wanted};
 
 const FAMILY: &str = "inet";
@@ -55,6 +55,11 @@ pub(crate) fn add(tools: &dyn Tools, owner: &Owner, wanted: &Wanted) -> Result<b
         // An administrator may have made the hooked chain, but not this one.
         let is_first =
             wanted.admin_chain.is_some() && !table.as_ref().is_some_and(|table| table.has_chain(CONTAINERS));
+        if let Some(admin_chain) = &wanted.admin_chain
+            && !table.as_ref().is_some_and(|table| table.has_chain(admin_chain))
+        {
+            check_admin_chain(tools, admin_chain)?;
+        }
         Ok::<_, Error>((addition(table.as_ref(), owner, wanted)?.commands, is_first))
     };
     transact(read()?, read, plan, |commands| nft.run_json(commands))
@@ -351,18 +356,41 @@ fn verdict(statements: &Value) -> &Value {
     statements.as_array().and_then(|statements| statements.last()).unwrap_or(&Value::Null)
 }
 
-/// An administrator must be able to write the chain's name.
+/// Verifies that an administrator can write the chain's name. Which words are nft's own, only nft knows.
+///
+/// # Errors
+///
+/// Code 7 when not.
+pub(crate) fn check_admin_chain(tools: &dyn Tools, chain: &str) -> Result<()> {
+    check_chain_name(chain)?;
+    if chain == DEFAULT_ADMIN_CHAIN {
+        return Ok(());
+    }
+    let script = format!("table {FAMILY} {TABLE}_names {{\nchain {chain} {{\n}}\n}}\n");
+    match Nft::new(tools).would_run(&script) {
+        Err(plugin_support::Error::Tool { stderr, .. }) if stderr.contains("syntax error") => {
+            Err(invalid_chain_name(chain))
+        }
+        // What else is wrong, the change itself will tell.
+        _ => Ok(()),
+    }
+}
+
 fn check_chain_name(chain: &str) -> Result<()> {
     let is_word = chain.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && chain.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c));
     if is_word && ![FORWARD, CONTAINERS, ISOLATION].contains(&chain) {
         return Ok(());
     }
+    Err(invalid_chain_name(chain))
+}
+
+fn invalid_chain_name(chain: &str) -> Error {
     let expected = "expected a name that nft(8) takes and the plugin does not have itself";
-    Err(Error::new(
+    Error::new(
         ErrorCode::INVALID_NETWORK_CONFIG,
         format!("invalid chain name {chain:?} in key iptablesAdminChainName: {expected}"),
-    ))
+    )
 }
 
 /// Chains that somebody made beforehand, and whose kind no rule and no command changes, must be of the kind that they are

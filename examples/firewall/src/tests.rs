@@ -258,8 +258,17 @@ fn status_says_when_add_cannot_succeed() {
     host.good(new().missing("busctl").success(SAVE, "").success(SAVE, ""), status(json!({})));
     host.good(new().success(OWNER, "b true\n"), status(json!({})));
     let nothing = || new().success(OWNER, "b false\n").missing("iptables-save");
-    let (outcome, _) = host.call(nothing().missing("nft").missing("iptables-save"), status(json!({})));
-    assert!(outcome.assert_error(50).msg.contains("iptables-save"));
+    let (outcome, _) =
+        host.call(nothing().missing("nft").missing("iptables-save").missing("nft"), status(json!({})));
+    let msg = &outcome.assert_error(50).msg;
+    assert!(msg.contains("iptables-save") && msg.contains("\"nft\""), "{msg}");
+    // A chain that an administrator cannot have.
+    let by_nft = |chain: &str| status(json!({"backend": "nftables", "iptablesAdminChainName": chain}));
+    let works = || new().success("nft list tables", "");
+    host.call(works(), by_nft("a b")).0.assert_error(7);
+    let unexpected = "Error: syntax error, unexpected drop, expecting string\n";
+    host.call(works().failure("nft -c -f -", unexpected), by_nft("drop")).0.assert_error(7);
+    host.good(works().success("nft -c -f -", ""), by_nft("MINE"));
     let tables = || nothing().success("nft list tables", "");
     host.good(tables().success("nft list tables", ""), status(json!({})));
     let (outcome, _) = host.call(new().missing("nft"), status(json!({"backend": "nftables"})));

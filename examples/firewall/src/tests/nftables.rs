@@ -46,8 +46,14 @@ fn nftables_is_chosen_only_where_there_is_no_iptables() {
         new().missing("busctl").failure(SAVE, "Permission denied\n").failure(SAVE, "Permission denied\n");
     host.call(tools.failure(SAVE, "Permission denied\n"), add()).0.assert_error(999);
     let tools = new().missing("busctl").missing("iptables-save").missing("nft").missing("iptables-save");
-    let (outcome, _) = host.call(tools.missing("iptables-save"), add());
-    assert!(outcome.assert_error(999).msg.contains("iptables-save"));
+    let (outcome, _) = host.call(tools.missing("nft").missing("iptables-save"), add());
+    let msg = &outcome.assert_error(999).msg;
+    assert!(
+        msg.contains("no usable firewall: nftables: ")
+            && msg.contains("\"nft\"")
+            && msg.contains("iptables-save"),
+        "{msg}"
+    );
     let tools = new()
         .missing("busctl")
         .missing("iptables-save")

@@ -160,3 +160,22 @@ fn by_nftables_nothing_passes_that_another_table_drops() {
     lab.node.netns.command("iptables", ["-A", "FORWARD", "-j", "ACCEPT"]);
     assert!(pings(&lab.c1, OUTSIDE[0]), "that table's own rule lifts it");
 }
+
+#[test]
+fn by_nftables_a_word_of_its_own_is_no_name_of_a_chain() {
+    let Some(lab) = Lab::new("nftables", "ACCEPT") else { return };
+    let add = |chain: &str| {
+        let config = lab.chained(&json!({"iptablesAdminChainName": chain}), C1);
+        lab.run(Invocation::add("c1", lab.c1.path(), "eth0").config(config))
+    };
+    for word in ["drop", "accept", "ip", "counter", "set", "jump"] {
+        let outcome = add(word);
+        let error = outcome.assert_error(7);
+        assert!(error.msg.contains(&format!("invalid chain name {word:?}")), "{error}");
+    }
+    add("MY-ADMIN").assert_success();
+    // What is listed can be read again.
+    let reload = "nft list ruleset > \"$0\" && nft -c -f \"$0\"";
+    let file = tempfile::NamedTempFile::new().unwrap();
+    lab.node.netns.command("sh", ["-c", reload, file.path().to_str().unwrap()]);
+}

@@ -83,6 +83,16 @@ impl<'a> Nft<'a> {
         Ok(())
     }
 
+    /// Whether a script would run. Nothing is changed.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
+    pub fn would_run(&self, script: &str) -> Result<()> {
+        Call::new("nft", ["-c", "-f", "-"]).stdin(script).succeed(self.tools)?;
+        Ok(())
+    }
+
     /// Runs commands as libnftables-json(5) has them, all or nothing. No commands run nothing.
     ///
     /// Unlike in a [script](Self::run), names may have any character.
