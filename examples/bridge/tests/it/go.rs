@@ -219,8 +219,8 @@ fn containers_of_both_share_a_bridge() {
         let config = &pair.configs()[6];
         node.call(&first.1, "ADD", "c1", a.path(), config).result();
         node.call(&second.1, "ADD", "c2", b.path(), config).result();
-        a.command("ping", ["-c", "1", "-W", "2", "10.1.0.3"]);
-        b.command("ping", ["-c", "1", "-W", "2", "10.1.0.1"]);
+        a.command("ping", ["-c", "1", "-w", "20", "10.1.0.3"]);
+        b.command("ping", ["-c", "1", "-w", "20", "10.1.0.1"]);
         for (id, netns, (_, binary)) in [("c1", &a, &second), ("c2", &b, &first)] {
             assert!(node.call(binary, "DEL", id, netns.path(), config).success);
         }
