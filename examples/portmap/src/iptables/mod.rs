@@ -15,6 +15,7 @@
 mod seen;
 mod words;
 
+use std::collections::HashSet;
 use std::net::IpAddr;
 
 use cni_skel::Result;
@@ -112,15 +113,14 @@ pub(crate) fn collect(
     is_valid: impl Fn(&str) -> bool,
     removals: &[Removal],
 ) -> Result<Vec<u16>> {
+    let chain_of = |removal: &Removal| names::dnat_chain(&removal.network, &removal.container_id);
+    let removed: HashSet<_> = removals.iter().map(chain_of).collect();
     transact(tools, family, |table| {
         let dead = seen::chains_of(table, network).filter(|chain| !is_valid(chain));
         let (mut change, mut ports) = removal(table, removals);
         for chain in dead {
             // One that the removals are about already, or the same by another entry.
-            if removals
-                .iter()
-                .all(|removal| names::dnat_chain(&removal.network, &removal.container_id) != chain)
-            {
+            if !removed.contains(chain) {
                 change = empty(change, table, DNAT, chain, |_| false, &mut ports);
             }
         }
