@@ -94,9 +94,10 @@ fn gc_leaves_the_rules_of_valid_attachments() {
         node.check("a", &a, &config, &added).assert_success();
         assert!(b.netlink().unwrap().link("eth0").is_err());
         assert_eq!(rules(&node).len() * 2, before, "{:#?}", rules(&node));
-        // Masquerade is no longer asked for; what was made when it was goes all the same.
+        // Neither is asked for any longer; what was made when it was goes all the same.
         let mut changed = config.clone();
         changed["ipMasq"] = json!(false);
+        changed["macspoofchk"] = json!(false);
         node.run(Invocation::gc([]).config(&changed), &json!({})).assert_success();
         assert_eq!((rules(&node).len(), node.links().len()), (0, 2));
     }

@@ -53,9 +53,12 @@ fn without_ipam_nobody_else_is_asked_and_programs_that_are_not_there_are_no_matt
     let outcome = world.run(Invocation::gc([("c1", "eth0")]).config(&config));
     outcome.assert_success();
     assert_eq!(commands(&outcome).len(), 0);
-    // Looked for, as the configuration may have asked for masquerade before.
-    let tools: Vec<_> = world.tools.calls().into_iter().map(|call| call.tool).collect();
-    assert_eq!(tools, ["iptables-save", "ip6tables-save", "nft"]);
+    // The configuration may have asked for macspoofchk before, but without addresses there was nothing to masquerade.
+    let tools = |world: &World| -> Vec<_> { world.tools.calls().into_iter().map(|call| call.tool).collect() };
+    assert_eq!(tools(&world), ["nft"]);
+    let with_ipam = self::world(&l3(&json!({})));
+    with_ipam.run(Invocation::gc([]).config(l3(&json!({})))).assert_success();
+    assert_eq!(tools(&with_ipam), ["iptables-save", "ip6tables-save", "nft", "nft"]);
     assert_eq!(["c1", "c2"].map(|id| has_link(&world, id)), [true, false]);
 }
 
@@ -82,4 +85,19 @@ fn a_failure_does_not_keep_the_rest() {
     world.tools.assert_done();
     assert_eq!(commands(&outcome), [Command::Gc]);
     assert_eq!(["c1", "c2"].map(|id| has_link(&world, id)).iter().filter(|alive| **alive).count(), 1);
+}
+
+#[test]
+fn to_look_in_vain_for_what_nobody_asks_for_is_no_failure() {
+    let config = config(&json!({}));
+    let refused = "nft -j -t list table bridge nat";
+    let tools = || ScriptedTools::new().failure(refused, "Operation not permitted\n");
+    let world = World::new().with_tools(tools());
+    world.run(Invocation::gc([]).config(&config)).assert_success();
+    world.tools.assert_done();
+    let world = World::new().with_tools(tools());
+    let mut wanted = config;
+    wanted["macspoofchk"] = json!(true);
+    let error = world.run(Invocation::gc([]).config(&wanted)).assert_error(999).clone();
+    assert!(error.msg.starts_with("failed to collect spoof-check rules"), "{error}");
 }
