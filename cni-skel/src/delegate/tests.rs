@@ -261,13 +261,23 @@ fn c28_more_directories_can_be_searched_without_telling_the_delegate() {
 #[test]
 fn c29_a_delegate_is_never_a_path() {
     for plugin_type in ["../x", "..", ".", "/bin/sh", "a/b"] {
-        let config =
-            json!({"cniVersion": "1.0.0", "name": "n", "type": "outer", "ipam": {"type": plugin_type}});
-        let outcome = run(&Outer::committing(), add().config(config));
-        let error = outcome.assert_error(7);
-        assert!(error.msg.starts_with("ipam.type: invalid plugin type"), "{error}");
-        assert!(error.details.starts_with(plugin_type), "{error}");
-        assert!(outcome.delegate_calls().is_empty());
+        for (command, invocation) in [
+            ("STATUS", Invocation::status()),
+            ("ADD", Invocation::add("c1", "/some/netns", "eth0")),
+            ("CHECK", Invocation::check("c1", "/some/netns", "eth0")),
+            ("DEL", Invocation::del("c1", "eth0")),
+            ("GC", Invocation::gc([("c1", "eth0")])),
+        ] {
+            let config = json!({
+                "cniVersion": "1.1.0", "name": "n", "type": "outer", "ipam": {"type": plugin_type},
+                "prevResult": {"cniVersion": "1.1.0"}, "cni.dev/valid-attachments": [],
+            });
+            let outcome = run(&Outer::committing(), invocation.config(config));
+            let error = outcome.assert_error(7);
+            assert!(error.msg.starts_with("ipam.type: invalid plugin type"), "{command}: {error}");
+            assert!(error.details.starts_with(plugin_type), "{command}: {error}");
+            assert!(outcome.delegate_calls().is_empty(), "{command}");
+        }
     }
 }
 
