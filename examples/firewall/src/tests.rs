@@ -267,8 +267,8 @@ fn status_says_when_add_cannot_succeed() {
     let works = || new().success("nft list tables", "");
     host.call(works(), by_nft("a b")).0.assert_error(7);
     let unexpected = "Error: syntax error, unexpected drop, expecting string\n";
-    host.call(works().failure("nft -c -f -", unexpected), by_nft("drop")).0.assert_error(7);
-    host.good(works().success("nft -c -f -", ""), by_nft("MINE"));
+    host.call(works().failure("nft --check -f -", unexpected), by_nft("drop")).0.assert_error(7);
+    host.good(works().success("nft --check -f -", ""), by_nft("MINE"));
     let tables = || nothing().success("nft list tables", "");
     host.good(tables().success("nft list tables", ""), status(json!({})));
     let (outcome, _) = host.call(new().missing("nft"), status(json!({"backend": "nftables"})));

@@ -89,7 +89,7 @@ impl<'a> Nft<'a> {
     ///
     /// As [`run`](Self::run).
     pub fn would_run(&self, script: &str) -> Result<()> {
-        Call::new("nft", ["-c", "-f", "-"]).stdin(script).succeed(self.tools)?;
+        Call::new("nft", ["--check", "-f", "-"]).stdin(script).succeed(self.tools)?;
         Ok(())
     }
 
