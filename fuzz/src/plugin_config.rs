@@ -2,11 +2,11 @@
 
 use std::fmt::Debug;
 
-use cni_types::{ExtraKeys, MacAddr};
 use cni_types::config::capability::{self, Bandwidth, IpRange, PortMapping, RequestedIp, RuntimeDns, Values};
 use cni_types::config::{
     ListedPlugin, PluginConfig, VALID_ATTACHMENTS, VALID_ATTACHMENTS_OLD, declared_version,
 };
+use cni_types::{ExtraKeys, MacAddr};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
