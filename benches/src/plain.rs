@@ -66,6 +66,31 @@ struct Request {
     prev_result: Result,
 }
 
+/// A request of GC.
+#[derive(Debug, Deserialize)]
+struct Gc {
+    #[serde(rename = "cni.dev/valid-attachments")]
+    attachments: Vec<Attachment>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Attachment {
+    #[serde(rename = "containerID")]
+    container_id: String,
+    ifname: String,
+}
+
+/// Decodes a request of GC and counts its attachments that have a name and an interface.
+///
+/// # Errors
+///
+/// When it is none.
+pub fn attachments(json: &[u8]) -> serde_json::Result<usize> {
+    let Gc { attachments } = serde_json::from_slice(json)?;
+    let is_whole = |one: &&Attachment| !one.container_id.is_empty() && !one.ifname.is_empty();
+    Ok(attachments.iter().filter(is_whole).count())
+}
+
 /// Decodes a request of ADD and prints its `prevResult`, as [`Passthrough`](crate::Passthrough) does.
 ///
 /// # Errors

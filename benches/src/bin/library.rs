@@ -1,6 +1,6 @@
 //! What this library takes for a piece of work: `library <work> <times>`, the input on stdin; prints nanoseconds a time.
-//! The equal of `peers/go/library/main.go`. `result-plain` is serde_json with derived types alone, which knows one
-//! version and neither keeps unknown keys nor finds keys in another letter case: what typed JSON costs at least.
+//! The equal of `peers/go/library/main.go`. `result-plain` and `gc-plain` are serde_json with derived types alone, which
+//! knows one version and neither keeps unknown keys nor finds keys in another letter case: what typed JSON costs at least.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -23,6 +23,7 @@ fn main() {
         Some("result") => result,
         Some("result-plain") => result_plain,
         Some("gc") => gc,
+        Some("gc-plain") => gc_plain,
         other => panic!("unknown work {other:?}"),
     };
     let times: u32 = args.next().unwrap().parse().unwrap();
@@ -48,4 +49,8 @@ fn result_plain(input: &Arc<Vec<u8>>) {
 fn gc(input: &Arc<Vec<u8>>) {
     let config = PluginConfig::decode_shared(input).unwrap();
     assert!(!black_box(config.valid_attachments().unwrap().unwrap()).is_empty());
+}
+
+fn gc_plain(input: &Arc<Vec<u8>>) {
+    assert!(black_box(plain::attachments(input).unwrap()) > 0);
 }

@@ -55,13 +55,15 @@ pub(crate) fn run(bench: &Bench, report: &mut Report) {
     for size in sizes {
         let input = gc_request(size);
         let times = 500_000 / size;
-        let mut all = vec![work(&ours, "gc", times, &input)];
+        let mut all = vec![work(&ours, "gc", times, &input), work(&ours, "gc-plain", times, &input)];
         all.extend(go.as_deref().map(|go| work(go, "gc", times, &input)));
         let measured = in_turn(&all, times, bench.rounds(8));
         per_attachment.push(median(measured[0].iter().copied()) / size as f64);
-        if let Some(go) = measured.get(1) {
+        if let Some(go) = measured.get(2) {
             let name = format!("a GC request of {size} attachments: decode");
             report.times(&name, "Go's library", &measured[0], go, None, Goal::Faster(4.0));
+            let plain = format!("{name}, by serde_json with derived types alone");
+            report.times(&plain, "Go's library", &measured[1], go, None, Goal::Faster(4.0));
         }
     }
     let growth = per_attachment[1] / per_attachment[0];
