@@ -1,6 +1,8 @@
 //! A node whose runtime is `cnitool`: a private host with one of the networks.
 
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use cni_tests::bins::Plugin::{self, Go, Ours};
 use cni_tests::netns::{Neighbour, Netns};
@@ -225,7 +227,18 @@ impl Container {
         let name = format!("test-{}", self.name);
         node.host.run(["bash", "-c", r#"kill -KILL $(ip netns pids "$0")"#, &name]);
         self.service.wait();
+        let links = || {
+            let links: Value = node.host.run(["ip", "-j", "link", "show", "type", "veth"]).json();
+            links.as_array().map_or(0, Vec::len)
+        };
+        let before = links();
         self.netns.remove();
+        // The kernel removes what was in a namespace some time after it, and a bridge whose port goes may change its address.
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while links() >= before {
+            assert!(Instant::now() < deadline, "the link of {name} outlives its namespace");
+            thread::sleep(Duration::from_millis(20));
+        }
     }
 
     pub(super) fn ping(&self, address: &str) -> Ran {
