@@ -6,9 +6,9 @@ use std::str::FromStr;
 
 use ipnetwork::IpNetwork;
 use serde::ser::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::wire::Borrowed;
+use crate::wire::parsed;
 
 /// An IP address with its prefix length: `10.1.0.5/16`.
 ///
@@ -142,8 +142,7 @@ fn push_decimal(text: &mut String, number: u8) {
 
 impl<'de> Deserialize<'de> for Cidr {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Borrowed(text) = Borrowed::deserialize(deserializer)?;
-        text.parse().map_err(de::Error::custom)
+        parsed(deserializer, str::parse)
     }
 }
 

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::wire::Borrowed;
+use crate::wire::parsed;
 
 /// An Ethernet address, printed in lower case with colons.
 ///
@@ -68,8 +68,7 @@ impl Serialize for MacAddr {
 
 impl<'de> Deserialize<'de> for MacAddr {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Borrowed(text) = Borrowed::deserialize(deserializer)?;
-        text.parse().map_err(de::Error::custom)
+        parsed(deserializer, str::parse)
     }
 }
 

@@ -6,9 +6,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::{ErrorCode, ErrorObject};
+use crate::wire::parsed;
 
 /// The kernel's `IFNAMSIZ` less the final NUL, in bytes.
 pub const MAX_INTERFACE_NAME_BYTES: usize = 15;
@@ -106,7 +107,7 @@ macro_rules! name {
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                Self::new(String::deserialize(deserializer)?).map_err(de::Error::custom)
+                parsed(deserializer, |name| Self::new(name))
             }
         }
     };

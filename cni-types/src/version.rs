@@ -6,9 +6,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::wire::Borrowed;
+use crate::wire::parsed;
 
 /// A released version of the CNI specification.
 ///
@@ -110,8 +110,7 @@ impl Serialize for CniVersion {
 
 impl<'de> Deserialize<'de> for CniVersion {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Borrowed(text) = Borrowed::deserialize(deserializer)?;
-        text.parse().map_err(de::Error::custom)
+        parsed(deserializer, str::parse)
     }
 }
 

@@ -9,11 +9,11 @@ use std::net::IpAddr;
 use std::str::FromStr;
 
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Cidr;
 use crate::error::DecodeError;
-use crate::wire::{self, Borrowed, ExtraKeys, OptAddress, OptValue, Required, TextList, Value, wire_object};
+use crate::wire::{self, ExtraKeys, OptAddress, OptValue, Required, TextList, Value, parsed, wire_object};
 
 /// `portMappings`: a list of [`PortMapping`].
 pub const PORT_MAPPINGS: &str = "portMappings";
@@ -139,13 +139,14 @@ impl Serialize for Protocol {
 
 impl<'de> Deserialize<'de> for Protocol {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Borrowed(text) = Borrowed::deserialize(deserializer)?;
-        let known = [Self::Sctp, Self::Tcp, Self::Udp].into_iter();
-        match known.into_iter().find(|protocol| text.eq_ignore_ascii_case(protocol.as_str())) {
-            Some(protocol) => Ok(protocol),
-            None if text.is_empty() => Ok(Self::Tcp),
-            None => Err(de::Error::invalid_value(de::Unexpected::Str(&text), &"tcp, udp or sctp")),
-        }
+        parsed(deserializer, |text| {
+            let known = [Self::Sctp, Self::Tcp, Self::Udp].into_iter();
+            match known.into_iter().find(|protocol| text.eq_ignore_ascii_case(protocol.as_str())) {
+                Some(protocol) => Ok(protocol),
+                None if text.is_empty() => Ok(Self::Tcp),
+                None => Err(format!("invalid value: string {text:?}, expected tcp, udp or sctp")),
+            }
+        })
     }
 }
 
@@ -208,8 +209,7 @@ impl Serialize for RequestedIp {
 
 impl<'de> Deserialize<'de> for RequestedIp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Borrowed(text) = Borrowed::deserialize(deserializer)?;
-        text.parse().map_err(de::Error::custom)
+        parsed(deserializer, str::parse)
     }
 }
 

@@ -177,6 +177,20 @@ pub(super) enum AttachmentList {
     Faulty(Box<(RawJson, DecodeError)>),
 }
 
+impl AttachmentList {
+    fn read(text: RawJson) -> Self {
+        match wire::decode("", text.as_str().as_bytes()) {
+            Ok(list) => Self::good(list, None),
+            Err(fault) => Self::Faulty(Box::new((text, fault))),
+        }
+    }
+
+    /// A list as it was found; its attachments keep the document if there is one to keep.
+    fn good(list: FoundList<'_>, document: Option<&Arc<Vec<u8>>>) -> Self {
+        Self::Good(list.map(|list| list.into_iter().map(|found| found.into_attachment(document)).collect()))
+    }
+}
+
 impl Serialize for AttachmentList {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -194,10 +208,7 @@ impl Codec for Listed {
 
     fn decode<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Option<Self::Value>, A::Error> {
         let text: RawJson = map.next_value()?;
-        Ok(Some(Some(match wire::decode("", text.as_str().as_bytes()) {
-            Ok(list) => AttachmentList::Good(list),
-            Err(fault) => AttachmentList::Faulty(Box::new((text, fault))),
-        })))
+        Ok(Some(Some(AttachmentList::read(text))))
     }
 
     fn absent<E: Error>(_: &'static str) -> Result<Self::Value, E> {
@@ -209,8 +220,17 @@ impl Codec for Listed {
     }
 }
 
-/// A configuration whose lists of attachments are read straight from the document: a list of ten megabytes is neither
-/// gone through twice nor kept as text beside. Unlike [`PluginConfig`], it cannot be read where one of them is faulty.
+/// How the lists of attachments in a configuration are read.
+#[derive(Clone, Copy)]
+pub(super) enum Lists {
+    /// From the document: a list of ten megabytes is neither gone through twice nor kept as text beside. The
+    /// configuration cannot be read where one of them is faulty.
+    Straight,
+    /// By way of their text, as [`PluginConfig`] is read by itself.
+    ByText,
+}
+
+/// A configuration, and the lists of attachments that were read straight.
 pub(super) struct Straight<'de> {
     config: PluginConfig,
     valid: Option<FoundList<'de>>,
@@ -222,44 +242,43 @@ type FoundList<'de> = Option<Vec<Found<'de>>>;
 impl Straight<'_> {
     /// The configuration, whose attachments keep the document if there is one to keep.
     pub(super) fn into_config(self, document: Option<&Arc<Vec<u8>>>) -> PluginConfig {
-        let listed = |list: FoundList<'_>| {
-            let list =
-                list.map(|list| list.into_iter().map(|found| found.into_attachment(document)).collect());
-            AttachmentList::Good(list)
-        };
-        PluginConfig {
-            valid_attachments: self.valid.map(listed),
-            attachments_old: self.old.map(listed),
-            ..self.config
+        let Self { mut config, valid, old } = self;
+        if let Some(list) = valid {
+            config.valid_attachments = Some(AttachmentList::good(list, document));
         }
+        if let Some(list) = old {
+            config.attachments_old = Some(AttachmentList::good(list, document));
+        }
+        config
     }
 }
 
-impl<'de> Deserialize<'de> for Straight<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct StraightVisitor;
+impl<'de> DeserializeSeed<'de> for Lists {
+    type Value = Straight<'de>;
 
-        impl<'de> Visitor<'de> for StraightVisitor {
-            type Value = Straight<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Straight<'de>, A::Error> {
-                let mut rest = Rest { map, valid: Slot::EMPTY, old: Slot::EMPTY };
-                let config = PluginConfig::deserialize(MapAccessDeserializer::new(&mut rest))?;
-                Ok(Straight { config, valid: rest.valid.take(), old: rest.old.take() })
-            }
-        }
-
-        deserializer.deserialize_map(StraightVisitor)
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Straight<'de>, D::Error> {
+        deserializer.deserialize_map(self)
     }
 }
 
-/// The entries of a configuration but for the lists, which are read on the way.
+impl<'de> Visitor<'de> for Lists {
+    type Value = Straight<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Straight<'de>, A::Error> {
+        let mut rest = Rest { map, lists: self, valid: Slot::EMPTY, old: Slot::EMPTY };
+        let config = PluginConfig::deserialize(MapAccessDeserializer::new(&mut rest))?;
+        Ok(Straight { config, valid: rest.valid.take(), old: rest.old.take() })
+    }
+}
+
+/// The entries of a configuration but for the lists that are read straight, on the way.
 struct Rest<'de, A> {
     map: A,
+    lists: Lists,
     valid: Slot<FoundList<'de>>,
     old: Slot<FoundList<'de>>,
 }
@@ -269,12 +288,12 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Rest<'de, A> {
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
         while let Some(Borrowed(key)) = self.map.next_key()? {
-            let list = if key.eq_ignore_ascii_case(VALID_ATTACHMENTS) {
-                &mut self.valid
-            } else if key.eq_ignore_ascii_case(VALID_ATTACHMENTS_OLD) {
-                &mut self.old
-            } else {
-                return seed.deserialize(StrDeserializer::new(&key)).map(Some);
+            let list = match self.lists {
+                Lists::Straight if key.eq_ignore_ascii_case(VALID_ATTACHMENTS) => &mut self.valid,
+                Lists::Straight if key.eq_ignore_ascii_case(VALID_ATTACHMENTS_OLD) => &mut self.old,
+                Lists::Straight | Lists::ByText => {
+                    return seed.deserialize(StrDeserializer::new(&key)).map(Some);
+                }
             };
             let exact = key == VALID_ATTACHMENTS || key == VALID_ATTACHMENTS_OLD;
             list.set(Some(self.map.next_value()?), exact);

@@ -86,7 +86,7 @@ impl NetworkList {
         let mut list = Self::default();
         let entries = match serde_json::from_slice(json) {
             Ok(Entries(entries)) => entries,
-            Err(fault) => return (list, vec![DecodeError::new(WHAT, None, &fault)]),
+            Err(fault) => return (list, vec![DecodeError::without_path(WHAT, &fault)]),
         };
         let mut reader = Reader { json, faults: Vec::new() };
         let mut extra: Vec<(String, RawJson)> = Vec::new();
@@ -255,7 +255,7 @@ impl<'a> Reader<'a> {
     fn unknown(&mut self, path: &str, raw: &'a RawValue) -> Option<RawJson> {
         let value: RawJson = self.value(path, raw)?;
         let checked = wire::check_nesting::<serde_json::Error>(value.as_str());
-        let fault = checked.map_err(|error| DecodeError::new(WHAT, None, &error).located_in(self.json));
+        let fault = checked.map_err(|error| DecodeError::without_path(WHAT, &error).located_in(self.json));
         self.keep(path, raw, fault.map(|()| value))
     }
 
@@ -265,7 +265,7 @@ impl<'a> Reader<'a> {
 
     fn plugins(&mut self, raw: &'a RawValue) -> Vec<ListedPlugin> {
         let items = serde_json::from_str::<Vec<&RawValue>>(raw.get());
-        let items = items.map_err(|fault| DecodeError::new(WHAT, None, &fault));
+        let items = items.map_err(|fault| DecodeError::without_path(WHAT, &fault));
         let items = self.keep("plugins", raw, items).unwrap_or_default();
         let mut plugins = Vec::new();
         for (index, item) in self.bounded("plugins", raw, items, MAX_PLUGINS).into_iter().enumerate() {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::capability;
-use super::gc::{Attachment, AttachmentList, Listed, Straight, VALID_ATTACHMENTS, VALID_ATTACHMENTS_OLD};
+use super::gc::{Attachment, AttachmentList, Listed, Lists, VALID_ATTACHMENTS, VALID_ATTACHMENTS_OLD};
 use crate::error::DecodeError;
 use crate::names::InvalidName;
 use crate::result::VersionedResult;
@@ -112,10 +112,10 @@ impl PluginConfig {
         if json.trim_ascii() == b"null" {
             return Ok(Self::default());
         }
-        match wire::decode_at_once::<Straight<'_>>(json) {
-            Some(straight) => Ok(straight.into_config(document)),
-            None => wire::decode(WHAT, json),
-        }
+        // Where a list of attachments is faulty it is kept as text: only GC looks at it.
+        let straight = wire::decode_by(Lists::Straight, WHAT, json)
+            .or_else(|_| wire::decode_by(Lists::ByText, WHAT, json))?;
+        Ok(straight.into_config(document))
     }
 
     /// The version; absent and empty mean 0.1.0.

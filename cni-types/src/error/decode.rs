@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::locate::value_at;
+use super::path::path_at;
 use crate::error::{ErrorCode, ErrorObject};
 
 /// JSON that could not be decoded.
@@ -36,7 +37,17 @@ pub enum DecodeErrorKind {
 }
 
 impl DecodeError {
-    pub(crate) fn new(what: &str, path: Option<String>, error: &serde_json::Error) -> Self {
+    /// What the parser said of a document, with the path to the place where it said so.
+    #[cold]
+    pub(crate) fn parsing(what: &str, document: &[u8], error: &serde_json::Error) -> Self {
+        let line_start = start_of_line(document, error.line());
+        let path = line_start.map(|start| path_at(document, start + error.column()));
+        let path = path.filter(|path| !path.is_empty());
+        Self { path, ..Self::without_path(what, error) }
+    }
+
+    /// What the parser said of a document that is not at hand.
+    pub(crate) fn without_path(what: &str, error: &serde_json::Error) -> Self {
         let kind = match error.classify() {
             serde_json::error::Category::Eof => DecodeErrorKind::Eof,
             serde_json::error::Category::Syntax | serde_json::error::Category::Io => DecodeErrorKind::Syntax,
@@ -47,8 +58,21 @@ impl DecodeError {
         if let Some(at) = message.rfind(" at line ") {
             message.truncate(at);
         }
-        let path = path.filter(|path| !path.is_empty() && path != ".");
-        Self { what: what.to_owned(), path, message, line: error.line(), column: error.column(), kind }
+        Self { what: what.to_owned(), path: None, message, line: error.line(), column: error.column(), kind }
+    }
+
+    /// Bytes that are no text from a place on.
+    #[cold]
+    pub(crate) fn not_utf8(what: &str, document: &[u8], place: usize) -> Self {
+        let (lines_before, columns_before) = lines_and_columns(document, place);
+        Self {
+            what: what.to_owned(),
+            path: Some(path_at(document, place)).filter(|path| !path.is_empty()),
+            message: "invalid unicode code point, expected UTF-8".to_owned(),
+            line: lines_before + 1,
+            column: columns_before + 1,
+            kind: DecodeErrorKind::Syntax,
+        }
     }
 
     /// A fault that this crate found itself, in a value that is JSON.
@@ -151,6 +175,16 @@ impl DecodeError {
     /// Whether the bytes are no JSON at all.
     pub fn is_syntax(&self) -> bool {
         self.kind != DecodeErrorKind::Data
+    }
+}
+
+/// Where a line, counted from 1, starts in a document; `None` for no line.
+fn start_of_line(document: &[u8], line: usize) -> Option<usize> {
+    let mut ends = document.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at);
+    match line {
+        0 => None,
+        1 => Some(0),
+        line => ends.nth(line - 2).map(|end| end + 1),
     }
 }
 

@@ -4,6 +4,7 @@ mod code;
 mod decode;
 mod locate;
 mod object;
+mod path;
 
 pub use code::ErrorCode;
 pub(crate) use decode::offset_of;

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use serde::de::{DeserializeOwned, Error, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{Borrowed, MAX_NESTING, RawJson};
+use super::{MAX_NESTING, RawJson, parsed};
 use crate::Dns;
 
 /// How the value of one key is read and whether it is printed.
@@ -212,14 +212,13 @@ struct Address(Option<IpAddr>);
 
 impl<'de> Deserialize<'de> for Address {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Borrowed(text) = Borrowed::deserialize(deserializer)?;
-        if text.is_empty() {
-            return Ok(Self(None));
-        }
-        match text.parse() {
-            Ok(address) => Ok(Self(Some(address))),
-            Err(_) => Err(D::Error::custom(format_args!("invalid IP address: {text:?}"))),
-        }
+        parsed(deserializer, |text| match text {
+            "" => Ok(Self(None)),
+            text => text
+                .parse()
+                .map(|address| Self(Some(address)))
+                .map_err(|_| format!("invalid IP address: {text:?}")),
+        })
     }
 }
 

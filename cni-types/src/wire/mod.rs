@@ -16,6 +16,7 @@ mod distinct;
 mod entries;
 mod extra;
 mod object;
+mod parsed;
 mod pretty;
 
 pub(crate) use borrowed::Borrowed;
@@ -30,34 +31,37 @@ pub use entries::Entries;
 pub(crate) use extra::Layout;
 pub use extra::{ExtraKeys, RawJson};
 pub(crate) use object::{Key, KeySeed, Slot, wire_object};
+pub(crate) use parsed::parsed;
 
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use std::marker::PhantomData;
+
+use serde::de::{Deserialize, DeserializeSeed};
 
 use crate::error::DecodeError;
 
 /// How deep a value may nest, unknown ones included: what every serde_json based reader takes by default.
 pub const MAX_NESTING: usize = 127;
 
-/// Decodes a document, with the path to the fault if there is one.
+/// Decodes a document. An error has the path to the fault.
 ///
-/// The path costs time, so it is only worked out for a document that failed.
-pub(crate) fn decode<T: DeserializeOwned>(what: &str, json: &[u8]) -> Result<T, DecodeError> {
-    if let Some(value) = decode_at_once(json) {
-        return Ok(value);
-    }
-    let mut deserializer = serde_json::Deserializer::from_slice(json);
-    let value = serde_path_to_error::deserialize(&mut deserializer)
-        .map_err(|error| DecodeError::new(what, Some(error.path().to_string()), error.inner()))?;
-    // The value is good; what follows it may not be.
-    deserializer.end().map_err(|error| DecodeError::new(what, None, &error))?;
-    Ok(value)
+/// A type that refuses a text or number must do so in its visitor: only then does the parser know where that was.
+pub(crate) fn decode<'de, T: Deserialize<'de>>(what: &str, json: &'de [u8]) -> Result<T, DecodeError> {
+    decode_by(PhantomData, what, json)
 }
 
-/// Decodes a document without a word on what is wrong with it if it cannot be.
-pub(crate) fn decode_at_once<'de, T: Deserialize<'de>>(json: &'de [u8]) -> Option<T> {
+/// The same by a seed, which may know more of what is to be read.
+pub(crate) fn decode_by<'de, S: DeserializeSeed<'de>>(
+    seed: S,
+    what: &str,
+    json: &'de [u8],
+) -> Result<S::Value, DecodeError> {
     // As text, so that each string in it need not be checked to be some.
-    serde_json::from_str(std::str::from_utf8(json).ok()?).ok()
+    let text =
+        std::str::from_utf8(json).map_err(|error| DecodeError::not_utf8(what, json, error.valid_up_to()))?;
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    seed.deserialize(&mut deserializer)
+        .and_then(|value| deserializer.end().map(|()| value))
+        .map_err(|error| DecodeError::parsing(what, json, &error))
 }
 
 /// The text of a value as plugins print it: four spaces a level, no final newline.
