@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use serde::de::{DeserializeOwned, Error, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{MAX_NESTING, RawJson, parsed};
+use super::{AddressText, MAX_NESTING, RawJson, parse_address, parsed};
 use crate::Dns;
 
 /// How the value of one key is read and whether it is printed.
@@ -23,6 +23,11 @@ pub(crate) trait Codec {
 
     /// Whether the value is left out when printed.
     fn says_nothing(value: &Self::Value) -> bool;
+
+    /// What is printed of it.
+    fn printed(value: &Self::Value) -> impl Serialize {
+        value
+    }
 }
 
 macro_rules! codec {
@@ -82,10 +87,6 @@ codec!(
     Uint64, u64, read u64, |n| n, skip |_| false
 );
 codec!(
-    /// An address whose empty text means absent.
-    OptAddress, Option<IpAddr>, read Address, |Address(address)| address, skip Option::is_none
-);
-codec!(
     /// Switches by name; `null` is off, as deployed readers have it.
     Switches, Option<BTreeMap<String, bool>>, read BTreeMap<String, Option<bool>>,
     |switches| Some(switches.into_iter().map(|(name, on)| (name, on.unwrap_or_default())).collect()), skip Option::is_none
@@ -99,6 +100,29 @@ codec!(
     /// Name resolution that is left out when it says nothing.
     DnsIfAny, Dns, read Dns, |dns| dns, skip Dns::is_empty
 );
+
+/// An address whose empty text means absent.
+pub(crate) struct OptAddress;
+
+impl Codec for OptAddress {
+    type Value = Option<IpAddr>;
+
+    fn decode<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Option<Option<IpAddr>>, A::Error> {
+        Ok(map.next_value::<Option<Address>>()?.map(|Address(address)| address))
+    }
+
+    fn absent<E: Error>(_: &'static str) -> Result<Option<IpAddr>, E> {
+        Ok(None)
+    }
+
+    fn says_nothing(value: &Option<IpAddr>) -> bool {
+        value.is_none()
+    }
+
+    fn printed(value: &Option<IpAddr>) -> impl Serialize {
+        value.map(AddressText::new)
+    }
+}
 
 /// A list; `null` in it is an error that names the element.
 pub(crate) struct ListOf<T>(PhantomData<T>);
@@ -212,12 +236,9 @@ struct Address(Option<IpAddr>);
 
 impl<'de> Deserialize<'de> for Address {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        parsed(deserializer, |text| match text {
-            "" => Ok(Self(None)),
-            text => text
-                .parse()
-                .map(|address| Self(Some(address)))
-                .map_err(|_| format!("invalid IP address: {text:?}")),
+        parsed(deserializer, |text| match parse_address(text) {
+            None if !text.is_empty() => Err(format!("invalid IP address: {text:?}")),
+            address => Ok(Self(address)),
         })
     }
 }

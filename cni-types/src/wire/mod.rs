@@ -9,6 +9,7 @@
 //! - `null` is absent.
 //! - Whatever is left is kept in `extra`, as text, so that numbers keep their digits.
 
+mod address;
 mod borrowed;
 mod codec;
 mod declared;
@@ -19,6 +20,7 @@ mod object;
 mod parsed;
 mod pretty;
 
+pub(crate) use address::{AddressText, parse_address};
 pub(crate) use borrowed::Borrowed;
 pub use codec::check_nesting;
 pub(crate) use codec::{
@@ -66,7 +68,7 @@ pub(crate) fn decode_by<'de, S: DeserializeSeed<'de>>(
 
 /// The text of a value as plugins print it: four spaces a level, no final newline.
 pub(crate) fn to_pretty_json(value: &impl serde::Serialize) -> String {
-    let mut text = Vec::with_capacity(512);
+    let mut text = Vec::with_capacity(2048);
     // Writing to memory cannot fail, and no type here has a map whose keys are no strings.
     let written =
         value.serialize(&mut serde_json::Serializer::with_formatter(&mut text, pretty::Pretty::default()));

@@ -74,7 +74,7 @@ macro_rules! wire_object {
             /// Writes the entries of the table that say something, then the unknown ones.
             pub(crate) fn serialize_entries<M: ::serde::ser::SerializeMap>(&self, map: &mut M) -> ::core::result::Result<(), M::Error> {
                 $(if !<$codec as $crate::wire::Codec>::says_nothing(&self.$field) {
-                    map.serialize_entry($key, &self.$field)?;
+                    map.serialize_entry($key, &<$codec as $crate::wire::Codec>::printed(&self.$field))?;
                 })*
                 for (key, value) in self.extra.iter() {
                     map.serialize_entry(key, value)?;
