@@ -27,7 +27,8 @@ pub struct Call {
     /// The program's arguments, which the protocol has none of.
     pub(crate) arguments: Vec<OsString>,
     pub(crate) stdin: Stdin,
-    pub(crate) exec: Arc<dyn Exec>,
+    /// Runs delegates; `None` for processes. Made where a delegate is, so that a plugin without one has no code for it.
+    pub(crate) exec: Option<Arc<dyn Exec>>,
     /// The namespace that the plugin itself runs in, if that can be told.
     pub(crate) own_netns: OnceCell<Option<NetnsId>>,
     /// Whether the process is there for this call alone, and so has its log.
@@ -45,7 +46,7 @@ impl Call {
             env: Arc::new(std::env::vars_os().collect()),
             arguments: std::env::args_os().skip(1).collect(),
             stdin: Stdin::process(),
-            exec: Arc::new(cni_invoke::ProcessExec::for_delegates()),
+            exec: None,
             own_netns: OnceCell::new(),
             #[cfg(feature = "tracing")]
             is_process: true,
@@ -62,7 +63,7 @@ impl Call {
             env: Arc::new(env.into_iter().map(|(key, value)| (key.into(), value.into())).collect()),
             arguments: Vec::new(),
             stdin: Stdin::bytes(stdin.into()),
-            exec: Arc::new(cni_invoke::ProcessExec::for_delegates()),
+            exec: None,
             own_netns: OnceCell::from(None),
             #[cfg(feature = "tracing")]
             is_process: false,
@@ -93,7 +94,7 @@ impl Call {
     /// The same call with another way to find and run delegates.
     #[must_use]
     pub fn with_exec(mut self, exec: Arc<dyn Exec>) -> Self {
-        self.exec = exec;
+        self.exec = Some(exec);
         self
     }
 

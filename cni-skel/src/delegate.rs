@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cni_invoke::{Environment, Exec, Request, SearchPath, Until};
+use cni_invoke::{Environment, Exec, ProcessExec, Request, SearchPath, Until};
 
 pub use lease::Lease;
 #[cfg(panic = "abort")]
@@ -59,7 +59,7 @@ impl<P: CniPlugin> Context<P> {
     pub fn delegate(&self, plugin_type: &str) -> Result<Delegate> {
         Ok(Delegate {
             plugin: PluginType::new(plugin_type)?,
-            exec: Arc::clone(&self.exec),
+            exec: self.exec.clone().unwrap_or_else(|| Arc::new(ProcessExec::for_delegates())),
             environment: self.env.iter().map(|(name, value)| (name, value)).collect(),
             stdin: Arc::clone(&self.stdin),
             more_dirs: Vec::new(),

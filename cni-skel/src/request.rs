@@ -16,7 +16,7 @@ pub struct Context<P: CniPlugin> {
     pub(crate) command: Command,
     pub(crate) env: std::sync::Arc<Env>,
     pub(crate) stdin: std::sync::Arc<Vec<u8>>,
-    pub(crate) exec: std::sync::Arc<dyn cni_invoke::Exec>,
+    pub(crate) exec: Option<std::sync::Arc<dyn cni_invoke::Exec>>,
     pub(crate) network: NetworkName,
     pub(crate) version: CniVersion,
     pub(crate) network_config: PluginConfig,
