@@ -88,8 +88,7 @@ codec!(
 );
 codec!(
     /// Switches by name; `null` is off, as deployed readers have it.
-    Switches, Option<BTreeMap<String, bool>>, read BTreeMap<String, Option<bool>>,
-    |switches| Some(switches.into_iter().map(|(name, on)| (name, on.unwrap_or_default())).collect()), skip Option::is_none
+    Switches, Option<BTreeMap<String, bool>>, read SwitchMap, |SwitchMap(switches)| Some(switches), skip Option::is_none
 );
 codec!(
     /// Any value, kept as text.
@@ -228,6 +227,34 @@ impl<'de> Deserialize<'de> for Uint {
         }
 
         deserializer.deserialize_u64(UintVisitor)
+    }
+}
+
+/// Switches by name, straight into their map: to make one map of another, the standard library sorts, and has the code
+/// for that once more.
+struct SwitchMap(BTreeMap<String, bool>);
+
+impl<'de> Deserialize<'de> for SwitchMap {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct SwitchVisitor;
+
+        impl<'de> Visitor<'de> for SwitchVisitor {
+            type Value = SwitchMap;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a map")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<SwitchMap, A::Error> {
+                let mut switches = BTreeMap::new();
+                while let Some((name, on)) = map.next_entry::<_, Option<_>>()? {
+                    switches.insert(name, on.unwrap_or_default());
+                }
+                Ok(SwitchMap(switches))
+            }
+        }
+
+        deserializer.deserialize_map(SwitchVisitor)
     }
 }
 
