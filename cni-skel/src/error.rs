@@ -238,7 +238,7 @@ fn object_of(error: &(dyn std::error::Error + 'static), coded: CodedBy) -> Resul
     }
 }
 
-/// The objects of this SDK's own errors.
+/// The code and details of this SDK's own errors, as an object. Its message does not count.
 fn known_object(error: &(dyn std::error::Error + 'static)) -> Option<ErrorObject> {
     if let Some(error) = error.downcast_ref::<ErrorObject>() {
         Some(error.clone())
@@ -249,7 +249,10 @@ fn known_object(error: &(dyn std::error::Error + 'static)) -> Option<ErrorObject
     } else if let Some(error) = error.downcast_ref::<InvalidName>() {
         Some(error.clone().into())
     } else if let Some(error) = error.downcast_ref::<cni_invoke::Error>() {
-        Some(error.into())
+        // Without its message, which is not asked for: a plugin that calls no other would have the texts of all that can
+        // fail there.
+        let details = error.object().map(|object| object.details.clone()).unwrap_or_default();
+        Some(ErrorObject::new(error.code(), "").with_details(details))
     } else {
         error.downcast_ref::<IncompatibleVersion>().map(|error| error.clone().into())
     }
