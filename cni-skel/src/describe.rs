@@ -5,6 +5,7 @@
 
 mod probe;
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 
@@ -64,11 +65,10 @@ fn declared<P: Plugin>() -> PluginDescription {
     description.version = P::VERSION.to_owned();
     description.about = P::ABOUT.to_owned();
     description.supported_versions = texts(P::VERSIONS);
-    description.commands = Command::ALL
-        .into_iter()
-        .filter(|command| *command != Command::Version)
+    // An array, of which it is known that it is short: sorting any number takes as much code as all the rest here.
+    description.commands = [Command::Add, Command::Check, Command::Del, Command::Gc, Command::Status]
         .map(|command| (command.to_string(), handling::<P>(command)))
-        .collect();
+        .into();
     description.capabilities = texts(P::Runtime::CAPABILITIES);
     description.arguments = texts(P::Args::KEYS);
     description.denies_unknown_keys = P::DENY_UNKNOWN_KEYS;
@@ -99,10 +99,11 @@ fn handling<P: Plugin>(command: Command) -> Handling {
 /// The answer to a person, or a program, that runs the plugin without a command of the protocol.
 ///
 /// Only a single argument that is known is looked at: whatever a deployed tool passes gets what it always got.
-pub(crate) fn by_hand<P: Plugin>(arguments: &[OsString], versions: &[String]) -> Reply {
+#[cold]
+pub(crate) fn by_hand<P: Plugin>(arguments: &[OsString], versions: &[Cow<'static, str>]) -> Reply {
     let mut declared = declared::<P>();
     // Those that VERSION tells.
-    declared.supported_versions = versions.to_vec();
+    declared.supported_versions = texts(versions);
     match arguments {
         [argument] if argument == DESCRIBE => {
             declared.config_schema = config_schema::<P>();

@@ -7,6 +7,7 @@
 mod checks;
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::call::Call;
@@ -46,13 +47,13 @@ use crate::vars;
 #[derive(Debug)]
 pub struct Dispatcher<'p, P> {
     plugin: &'p P,
-    versions: Vec<String>,
+    versions: Vec<Cow<'static, str>>,
 }
 
 impl<'p, P: Plugin> Dispatcher<'p, P> {
     /// A dispatcher to a plugin's handlers.
     pub fn new(plugin: &'p P) -> Self {
-        Self { plugin, versions: P::VERSIONS.iter().map(ToString::to_string).collect() }
+        Self { plugin, versions: P::VERSIONS.iter().map(|version| version.as_str().into()).collect() }
     }
 
     /// The same with another list of supported versions than the plugin declares, which need not exist.
@@ -61,7 +62,7 @@ impl<'p, P: Plugin> Dispatcher<'p, P> {
     /// all the same.
     #[must_use]
     pub fn with_versions(mut self, versions: impl IntoIterator<Item = String>) -> Self {
-        self.versions = versions.into_iter().collect();
+        self.versions = versions.into_iter().map(Cow::Owned).collect();
         self
     }
 
@@ -94,7 +95,7 @@ impl<'p, P: Plugin> Dispatcher<'p, P> {
             config.version().ok()
         });
         let mut info = PluginInfo::new(asked.unwrap_or(CniVersion::NEWEST), &[]);
-        info.supported_versions.clone_from(&self.versions);
+        info.supported_versions = self.versions.iter().map(ToString::to_string).collect();
         Reply::new(Answer::Version(info))
     }
 

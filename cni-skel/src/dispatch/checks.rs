@@ -1,5 +1,6 @@
 //! What a call must keep before a handler sees it, one function a rule. In which order they are asked is the dispatch's.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::call::Call;
@@ -58,7 +59,7 @@ pub(super) fn network(config: &PluginConfig) -> Result<NetworkName, ErrorObject>
 pub(super) fn version(
     command: Command,
     config: &PluginConfig,
-    supported: &[String],
+    supported: &[Cow<'static, str>],
 ) -> Result<CniVersion, ErrorObject> {
     let text = config.cni_version.as_deref().unwrap_or(CniVersion::WHEN_ABSENT.as_str());
     if let Err(error @ VersionError::NotAVersion(_)) = config.version() {
