@@ -86,7 +86,7 @@ impl Cidr {
     }
 
     fn text(&self) -> AddressText {
-        AddressText::new(self.address()).with_prefix(self.prefix())
+        AddressText::with_prefix(self.address(), self.prefix())
     }
 }
 

@@ -10,20 +10,28 @@ use serde::{Serialize, Serializer};
 /// Reads an address, and whatever the standard library does not take is none.
 pub(crate) fn parse_address(text: &str) -> Option<IpAddr> {
     let text = text.as_bytes();
-    if text.contains(&b':') { parse_v6(text).map(IpAddr::V6) } else { parse_v4(text).map(IpAddr::V4) }
+    parse_v4(text).map(IpAddr::V4).or_else(|| parse_v6(text).map(IpAddr::V6))
 }
 
 fn parse_v4(text: &[u8]) -> Option<Ipv4Addr> {
     let mut octets = [0; 4];
-    let mut parts = text.split(|byte| *byte == b'.');
-    for octet in &mut octets {
-        let part = parts.next()?;
-        if part.len() > 1 && part.starts_with(b"0") {
-            return None; // elsewhere that is octal
-        }
-        *octet = u8::try_from(number(part, 10, 3)?).ok()?;
+    let (mut place, mut octet) = (0, None);
+    for byte in text {
+        let digit = byte.wrapping_sub(b'0');
+        octet = match octet {
+            _ if *byte == b'.' => {
+                *octets.get_mut(place)? = octet?;
+                place += 1;
+                None
+            }
+            None if digit < 10 => Some(digit),
+            // A zero in front would make it octal elsewhere.
+            Some(octet @ 1..) if digit < 10 => Some(octet.checked_mul(10)?.checked_add(digit)?),
+            _ => return None,
+        };
     }
-    parts.next().is_none().then(|| octets.into())
+    octets[3] = octet.filter(|_| place == 3)?;
+    Some(octets.into())
 }
 
 fn parse_v6(text: &[u8]) -> Option<Ipv6Addr> {
@@ -42,7 +50,7 @@ fn parse_v6(text: &[u8]) -> Option<Ipv6Addr> {
         if part.is_empty() {
             continue;
         }
-        if let Some(group) = number(part, 16, 4) {
+        if let Some(group) = hexadecimal(part) {
             *groups.get_mut(count)? = group;
             count += 1;
         } else {
@@ -62,51 +70,57 @@ fn parse_v6(text: &[u8]) -> Option<Ipv6Addr> {
     Some(groups.into())
 }
 
-/// A number of so many digits at most.
-fn number(digits: &[u8], base: u32, most: usize) -> Option<u16> {
-    if digits.is_empty() || digits.len() > most {
+/// A number of four digits at most.
+fn hexadecimal(digits: &[u8]) -> Option<u16> {
+    if !matches!(digits.len(), 1..=4) {
         return None;
     }
-    let number = digits
-        .iter()
-        .try_fold(0, |number, digit| char::from(*digit).to_digit(base).map(|digit| number * base + digit))?;
-    u16::try_from(number).ok()
+    let mut number = 0;
+    for digit in digits {
+        number = number << 4 | char::from(*digit).to_digit(16)? as u16;
+    }
+    Some(number)
 }
 
 /// The text of an address, as the standard library prints it.
 pub(crate) struct AddressText {
-    bytes: [u8; LONGEST],
+    bytes: [u8; ROOM],
     len: usize,
 }
 
-/// The bytes of the longest text, with a prefix length.
-const LONGEST: usize = "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128".len();
+/// For the longest text, with a prefix length; in sixteens.
+const ROOM: usize = "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128".len().next_multiple_of(16);
 
 impl AddressText {
     pub(crate) fn new(address: IpAddr) -> Self {
-        let mut text = Self { bytes: [0; LONGEST], len: 0 };
-        match address {
-            IpAddr::V4(address) => text.push_v4(address),
-            IpAddr::V6(address) => match address.to_ipv4_mapped() {
-                Some(mapped) => {
-                    b"::ffff:".iter().for_each(|byte| text.push(*byte));
-                    text.push_v4(mapped);
-                }
-                None => text.push_v6(address),
-            },
-        }
+        let mut text = Self { bytes: [0; ROOM], len: 0 };
+        text.push_address(address);
         text
     }
 
-    pub(crate) fn with_prefix(mut self, prefix: u8) -> Self {
-        self.push(b'/');
-        self.push_decimal(prefix);
-        self
+    pub(crate) fn with_prefix(address: IpAddr, prefix: u8) -> Self {
+        let mut text = Self::new(address);
+        text.push(b'/');
+        text.push_decimal(prefix);
+        text
     }
 
     pub(crate) fn as_str(&self) -> &str {
-        // Only ASCII was pushed.
-        std::str::from_utf8(&self.bytes[..self.len]).unwrap_or_default()
+        // Only ASCII was pushed. As a whole that is seen sooner, since sixteen bytes are looked at together.
+        &std::str::from_utf8(&self.bytes).unwrap_or_default()[..self.len]
+    }
+
+    fn push_address(&mut self, address: IpAddr) {
+        match address {
+            IpAddr::V4(address) => self.push_v4(address),
+            IpAddr::V6(address) => match address.to_ipv4_mapped() {
+                Some(mapped) => {
+                    b"::ffff:".iter().for_each(|byte| self.push(*byte));
+                    self.push_v4(mapped);
+                }
+                None => self.push_v6(address),
+            },
+        }
     }
 
     fn push_v4(&mut self, address: Ipv4Addr) {
@@ -148,11 +162,13 @@ impl AddressText {
     }
 
     fn push_decimal(&mut self, number: u8) {
-        for unit in [100, 10, 1] {
-            if number >= unit || unit == 1 {
-                self.push(b'0' + number / unit % 10);
-            }
+        if number >= 100 {
+            self.push(b'0' + number / 100);
         }
+        if number >= 10 {
+            self.push(b'0' + number / 10 % 10);
+        }
+        self.push(b'0' + number % 10);
     }
 
     fn push(&mut self, byte: u8) {
@@ -175,7 +191,7 @@ mod tests {
     use proptest::prelude::*;
     use proptest::sample::select;
 
-    use super::{AddressText, LONGEST, parse_address};
+    use super::{AddressText, parse_address};
 
     fn address() -> impl Strategy<Value = IpAddr> {
         prop_oneof![
@@ -232,7 +248,8 @@ mod tests {
     #[test]
     fn the_longest_text_has_room() {
         let address: IpAddr = "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff".parse().unwrap();
-        assert_eq!(AddressText::new(address).with_prefix(u8::MAX).as_str().len(), LONGEST);
+        let text = AddressText::with_prefix(address, u8::MAX);
+        assert_eq!(text.as_str(), format!("{address}/255"));
     }
 
     proptest! {
@@ -243,7 +260,7 @@ mod tests {
             let text = address.to_string();
             let alone = AddressText::new(address);
             prop_assert_eq!(alone.as_str(), &text);
-            let whole = AddressText::new(address).with_prefix(prefix);
+            let whole = AddressText::with_prefix(address, prefix);
             prop_assert_eq!(whole.as_str(), format!("{text}/{prefix}"));
             prop_assert_eq!(parse_address(&text), Some(address));
             prop_assert_eq!(parse_address(&text.to_uppercase()), Some(address));
