@@ -40,7 +40,10 @@ fn parse_v6(text: &[u8]) -> Option<Ipv6Addr> {
     // At either end of the text it takes two colons to make a gap, in between there is nothing between two.
     let start = usize::from(text.starts_with(b":"));
     let end = text.len() - usize::from(text.ends_with(b":"));
-    if (start > 0 && !text.starts_with(b"::")) || (end < text.len() && !text.ends_with(b"::")) {
+    if text.is_empty()
+        || (start > 0 && !text.starts_with(b"::"))
+        || (end < text.len() && !text.ends_with(b"::"))
+    {
         return None;
     }
     for part in text.get(start..end)?.split(|byte| *byte == b':') {
