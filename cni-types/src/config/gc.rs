@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 
 use super::PluginConfig;
@@ -206,13 +206,13 @@ pub(super) struct Listed;
 impl Codec for Listed {
     type Value = Option<AttachmentList>;
 
-    fn decode<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Option<Self::Value>, A::Error> {
-        let text: RawJson = map.next_value()?;
-        Ok(Some(Some(AttachmentList::read(text))))
+    fn absent() -> Self::Value {
+        None
     }
 
-    fn absent<E: Error>(_: &'static str) -> Result<Self::Value, E> {
-        Ok(None)
+    fn read<'de, A: MapAccess<'de>>(place: &mut Self::Value, map: &mut A) -> Result<bool, A::Error> {
+        *place = Some(AttachmentList::read(map.next_value()?));
+        Ok(true)
     }
 
     fn says_nothing(value: &Self::Value) -> bool {

@@ -3,23 +3,26 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use serde::de::{DeserializeOwned, Error, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{AddressText, MAX_NESTING, RawJson, parse_address, parsed};
-use crate::Dns;
+use crate::{Cidr, Dns};
 
 /// How the value of one key is read and whether it is printed.
 pub(crate) trait Codec {
     type Value: Serialize;
 
-    /// Reads the value; `None` for `null`.
-    fn decode<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Option<Self::Value>, A::Error>;
+    /// Whether an object without the key is refused.
+    const IS_REQUIRED: bool = false;
 
-    /// What an absent key means.
-    fn absent<E: Error>(key: &'static str) -> Result<Self::Value, E>;
+    /// What an absent key means; for a required one, anything.
+    fn absent() -> Self::Value;
+
+    /// Reads the value in its place; for `null`, as if the key were absent. Says whether there was a value.
+    fn read<'de, A: MapAccess<'de>>(place: &mut Self::Value, map: &mut A) -> Result<bool, A::Error>;
 
     /// Whether the value is left out when printed.
     fn says_nothing(value: &Self::Value) -> bool;
@@ -30,6 +33,13 @@ pub(crate) trait Codec {
     }
 }
 
+/// Puts a value, or what its absence means, in its place, and says whether there was one.
+fn put<C: Codec>(place: &mut C::Value, value: Option<C::Value>) -> bool {
+    let is_there = value.is_some();
+    *place = value.unwrap_or_else(C::absent);
+    is_there
+}
+
 macro_rules! codec {
     ($(#[$doc:meta])* $name:ident, $value:ty, read $read:ty, $convert:expr, skip $skip:expr) => {
         $(#[$doc])*
@@ -38,12 +48,12 @@ macro_rules! codec {
         impl Codec for $name {
             type Value = $value;
 
-            fn decode<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Option<$value>, A::Error> {
-                Ok(map.next_value::<Option<$read>>()?.map($convert))
+            fn absent() -> $value {
+                Default::default()
             }
 
-            fn absent<E: Error>(_: &'static str) -> Result<$value, E> {
-                Ok(Default::default())
+            fn read<'de, A: MapAccess<'de>>(place: &mut $value, map: &mut A) -> Result<bool, A::Error> {
+                Ok(put::<Self>(place, map.next_value::<Option<$read>>()?.map($convert)))
             }
 
             fn says_nothing(value: &$value) -> bool {
@@ -106,12 +116,12 @@ pub(crate) struct OptAddress;
 impl Codec for OptAddress {
     type Value = Option<IpAddr>;
 
-    fn decode<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Option<Option<IpAddr>>, A::Error> {
-        Ok(map.next_value::<Option<Address>>()?.map(|Address(address)| address))
+    fn absent() -> Option<IpAddr> {
+        None
     }
 
-    fn absent<E: Error>(_: &'static str) -> Result<Option<IpAddr>, E> {
-        Ok(None)
+    fn read<'de, A: MapAccess<'de>>(place: &mut Option<IpAddr>, map: &mut A) -> Result<bool, A::Error> {
+        Ok(put::<Self>(place, map.next_value::<Option<Address>>()?.map(|Address(address)| address)))
     }
 
     fn says_nothing(value: &Option<IpAddr>) -> bool {
@@ -129,12 +139,12 @@ pub(crate) struct ListOf<T>(PhantomData<T>);
 impl<T: DeserializeOwned + Serialize> Codec for ListOf<T> {
     type Value = Vec<T>;
 
-    fn decode<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Option<Vec<T>>, A::Error> {
-        map.next_value()
+    fn absent() -> Vec<T> {
+        Vec::new()
     }
 
-    fn absent<E: Error>(_: &'static str) -> Result<Vec<T>, E> {
-        Ok(Vec::new())
+    fn read<'de, A: MapAccess<'de>>(place: &mut Vec<T>, map: &mut A) -> Result<bool, A::Error> {
+        Ok(put::<Self>(place, map.next_value()?))
     }
 
     fn says_nothing(value: &Vec<T>) -> bool {
@@ -145,19 +155,44 @@ impl<T: DeserializeOwned + Serialize> Codec for ListOf<T> {
 /// A value that must be there.
 pub(crate) struct Required<T>(PhantomData<T>);
 
-impl<T: DeserializeOwned + Serialize> Codec for Required<T> {
+impl<T: DeserializeOwned + Serialize + Blank> Codec for Required<T> {
     type Value = T;
 
-    fn decode<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Option<T>, A::Error> {
-        map.next_value()
+    const IS_REQUIRED: bool = true;
+
+    fn absent() -> T {
+        T::blank()
     }
 
-    fn absent<E: Error>(key: &'static str) -> Result<T, E> {
-        Err(E::missing_field(key))
+    fn read<'de, A: MapAccess<'de>>(place: &mut T, map: &mut A) -> Result<bool, A::Error> {
+        Ok(put::<Self>(place, map.next_value()?))
     }
 
     fn says_nothing(_: &T) -> bool {
         false
+    }
+}
+
+/// What stands in the place of a required value until it is read.
+pub(crate) trait Blank {
+    fn blank() -> Self;
+}
+
+impl Blank for String {
+    fn blank() -> Self {
+        Self::new()
+    }
+}
+
+impl Blank for u64 {
+    fn blank() -> Self {
+        0
+    }
+}
+
+impl Blank for Cidr {
+    fn blank() -> Self {
+        Self::host(IpAddr::V4(Ipv4Addr::UNSPECIFIED))
     }
 }
 
@@ -167,12 +202,12 @@ pub(crate) struct Value<T>(PhantomData<T>);
 impl<T: DeserializeOwned + Serialize + Default> Codec for Value<T> {
     type Value = T;
 
-    fn decode<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Option<T>, A::Error> {
-        map.next_value()
+    fn absent() -> T {
+        T::default()
     }
 
-    fn absent<E: Error>(_: &'static str) -> Result<T, E> {
-        Ok(T::default())
+    fn read<'de, A: MapAccess<'de>>(place: &mut T, map: &mut A) -> Result<bool, A::Error> {
+        Ok(put::<Self>(place, map.next_value()?))
     }
 
     fn says_nothing(_: &T) -> bool {
@@ -186,12 +221,12 @@ pub(crate) struct OptValue<T>(PhantomData<T>);
 impl<T: DeserializeOwned + Serialize> Codec for OptValue<T> {
     type Value = Option<T>;
 
-    fn decode<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Option<Option<T>>, A::Error> {
-        Ok(map.next_value::<Option<T>>()?.map(Some))
+    fn absent() -> Option<T> {
+        None
     }
 
-    fn absent<E: Error>(_: &'static str) -> Result<Option<T>, E> {
-        Ok(None)
+    fn read<'de, A: MapAccess<'de>>(place: &mut Option<T>, map: &mut A) -> Result<bool, A::Error> {
+        Ok(put::<Self>(place, map.next_value::<Option<T>>()?.map(Some)))
     }
 
     fn says_nothing(value: &Option<T>) -> bool {

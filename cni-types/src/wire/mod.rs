@@ -32,7 +32,7 @@ pub(crate) use distinct::Distinct;
 pub use entries::Entries;
 pub(crate) use extra::Layout;
 pub use extra::{ExtraKeys, RawJson};
-pub(crate) use object::{Key, KeySeed, Slot, wire_object};
+pub(crate) use object::{Key, KeySeed, Object, Slot, bits, read_object, wire_object};
 pub(crate) use parsed::parsed;
 
 use std::marker::PhantomData;

@@ -1,8 +1,11 @@
 //! The macro that reads and writes an object, and the small pieces it needs.
 
 use std::fmt;
+use std::marker::PhantomData;
 
-use serde::de::{DeserializeSeed, Deserializer, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
+
+use super::{Distinct, ExtraKeys, RawJson, unknown_value};
 
 /// A key of an object as it was found.
 pub(crate) enum Key {
@@ -62,6 +65,74 @@ impl<T> Slot<T> {
     }
 }
 
+/// What [`wire_object!`] makes of its table for reading.
+pub(crate) trait Object: Sized {
+    /// The known keys; no more than a `u32` has bits.
+    const KEYS: &'static [&'static str];
+    /// The required ones among them, a bit each.
+    const REQUIRED: u32;
+
+    /// An object without keys.
+    fn blank() -> Self;
+
+    /// Reads the value of the key at this place of the table, and says whether there was one.
+    fn read<'de, A: MapAccess<'de>>(&mut self, at: usize, map: &mut A) -> Result<bool, A::Error>;
+
+    fn extra(&mut self) -> &mut ExtraKeys;
+}
+
+/// The places where there is `true`, a bit each.
+pub(crate) const fn bits(of: &[bool]) -> u32 {
+    assert!(of.len() <= 32, "a key is a bit");
+    let (mut bits, mut at) = (0, 0);
+    while at < of.len() {
+        bits |= (of[at] as u32) << at;
+        at += 1;
+    }
+    bits
+}
+
+/// Reads an object: each value where it belongs, the unknown ones as text.
+pub(crate) fn read_object<'de, T: Object, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    struct ObjectVisitor<T>(PhantomData<T>);
+
+    impl<'de, T: Object> Visitor<'de> for ObjectVisitor<T> {
+        type Value = T;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<T, A::Error> {
+            let mut object = T::blank();
+            let (mut exact, mut present) = (0_u32, 0_u32);
+            let mut extra = Distinct::<RawJson>::new();
+            while let Some(key) = map.next_key_seed(KeySeed(T::KEYS))? {
+                match key {
+                    // It has come in its exact spelling.
+                    Key::Known(at, false) if exact & (1 << at) != 0 => {
+                        T::blank().read(at, &mut map)?;
+                    }
+                    Key::Known(at, is_exact) => {
+                        let is_there = object.read(at, &mut map)?;
+                        exact |= u32::from(is_exact) << at;
+                        present = present & !(1 << at) | u32::from(is_there) << at;
+                    }
+                    Key::Unknown(key) => extra.set(key, unknown_value(&mut map)?),
+                }
+            }
+            let missing = T::REQUIRED & !present;
+            if let Some(key) = T::KEYS.get(missing.trailing_zeros() as usize) {
+                return Err(A::Error::missing_field(key));
+            }
+            *object.extra() = extra.into();
+            Ok(object)
+        }
+    }
+
+    deserializer.deserialize_map(ObjectVisitor(PhantomData))
+}
+
 /// Makes `Deserialize` and `Serialize` for a struct from one table: `"key" => field: Codec`.
 ///
 /// The struct has every field of the table and `extra: ExtraKeys`, and nothing else. With `decode only` in front there
@@ -93,48 +164,35 @@ macro_rules! wire_object {
         }
     };
     (decode only $name:ident { $($key:literal => $field:ident: $codec:ty),* $(,)? }) => {
+        impl $crate::wire::Object for $name {
+            const KEYS: &'static [&'static str] = &[$($key),*];
+            const REQUIRED: u32 = $crate::wire::bits(&[$(<$codec as $crate::wire::Codec>::IS_REQUIRED),*]);
+
+            fn blank() -> Self {
+                Self {
+                    $($field: <$codec as $crate::wire::Codec>::absent(),)*
+                    extra: ::core::default::Default::default(),
+                }
+            }
+
+            fn read<'de, A: ::serde::de::MapAccess<'de>>(&mut self, at: usize, map: &mut A) -> ::core::result::Result<bool, A::Error> {
+                #[allow(non_camel_case_types, dead_code, reason = "named as the fields are, of which there may be none")]
+                enum At { $($field),* }
+                match at {
+                    $(at if at == At::$field as usize => <$codec as $crate::wire::Codec>::read(&mut self.$field, map),)*
+                    // None: the table has every known key.
+                    _ => map.next_value::<::serde::de::IgnoredAny>().map(|_| false),
+                }
+            }
+
+            fn extra(&mut self) -> &mut $crate::wire::ExtraKeys {
+                &mut self.extra
+            }
+        }
+
         impl<'de> ::serde::Deserialize<'de> for $name {
             fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> ::core::result::Result<Self, D::Error> {
-                struct ObjectVisitor;
-
-                impl<'de> ::serde::de::Visitor<'de> for ObjectVisitor {
-                    type Value = $name;
-
-                    fn expecting(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-                        f.write_str("an object")
-                    }
-
-                    fn visit_map<A: ::serde::de::MapAccess<'de>>(self, mut map: A) -> ::core::result::Result<$name, A::Error> {
-                        const KEYS: &[&str] = &[$($key),*];
-                        #[allow(non_camel_case_types, dead_code, reason = "named as the fields are, of which there may be none")]
-                        enum At { $($field),* }
-                        $(let mut $field = $crate::wire::Slot::EMPTY;)*
-                        let mut extra = $crate::wire::Distinct::<$crate::wire::RawJson>::new();
-                        while let Some(key) = map.next_key_seed($crate::wire::KeySeed(KEYS))? {
-                            match key {
-                                $($crate::wire::Key::Known(at, exact) if at == At::$field as usize => {
-                                    $field.set(<$codec as $crate::wire::Codec>::decode(&mut map)?, exact);
-                                })*
-                                // None: the table has every known key.
-                                $crate::wire::Key::Known(..) => {
-                                    map.next_value::<::serde::de::IgnoredAny>()?;
-                                }
-                                $crate::wire::Key::Unknown(key) => {
-                                    extra.set(key, $crate::wire::unknown_value(&mut map)?);
-                                }
-                            }
-                        }
-                        Ok($name {
-                            $($field: match $field.take() {
-                                Some(value) => value,
-                                None => <$codec as $crate::wire::Codec>::absent($key)?,
-                            },)*
-                            extra: extra.into(),
-                        })
-                    }
-                }
-
-                deserializer.deserialize_map(ObjectVisitor)
+                $crate::wire::read_object(deserializer)
             }
         }
     };
