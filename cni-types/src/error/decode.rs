@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use super::locate::value_at;
-use super::path::path_at;
+use super::path::{path_at, start_of};
 use crate::error::{ErrorCode, ErrorObject};
 
 /// JSON that could not be decoded.
@@ -134,8 +133,7 @@ impl DecodeError {
     /// ```
     #[must_use]
     pub fn located_in(mut self, document: &[u8]) -> Self {
-        let value = self.path().and_then(|path| value_at(document, path));
-        if let Some(start) = value.and_then(|value| offset_of(document, value)) {
+        if let Some(start) = self.path().and_then(|path| start_of(document, path)) {
             let (lines_before, columns_before) = lines_and_columns(document, start);
             (self.line, self.column) = (lines_before + 1, columns_before + 1);
         }

@@ -2,7 +2,6 @@
 
 mod code;
 mod decode;
-mod locate;
 mod object;
 mod path;
 

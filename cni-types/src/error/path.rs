@@ -1,44 +1,123 @@
-//! Which key path leads to a place in a document: only asked when something is wrong there.
+//! Key paths and the places in a document that they lead to: only asked when something is wrong there.
 
 /// What encloses a place.
-enum Level<'d> {
-    /// An object, and its key, with quotes and escapes, whose value is being read or was read last.
-    Object(Option<&'d [u8]>),
-    /// A list, and the index of its element.
-    List(usize),
+struct Level<'d> {
+    /// The start of the wanted path that leads to it.
+    reached: Option<Reached>,
+    step: Step<'d>,
 }
 
-/// The path, such as `ips[0].address`, to the value that ends or begins at `offset`, or that it lies in; empty for the
-/// document as a whole.
-///
-/// What stands before `offset` has been read as JSON already, so it is not checked again.
-pub(super) fn path_at(document: &[u8], offset: usize) -> String {
-    let before = document.get(..offset).unwrap_or(document);
-    let mut levels = Vec::new();
-    let mut at = 0;
-    while let Some(byte) = before.get(at) {
-        let mut next = at + 1;
+/// The last step to a place, from what encloses it.
+enum Step<'d> {
+    /// By the key, with quotes and escapes, whose value is being read or was read last.
+    Key(Option<&'d [u8]>),
+    /// By the index in a list.
+    Index(usize),
+}
+
+/// How far along the wanted path a place is.
+#[derive(Clone, Copy)]
+struct Reached {
+    bytes: usize,
+    /// Whether all keys so far are spelt as in the path.
+    exactly: bool,
+}
+
+/// A walk through a document. It has been read as JSON before, or as far as it goes, so that is not checked again.
+struct Walk<'d, 'p> {
+    document: &'d [u8],
+    at: usize,
+    levels: Vec<Level<'d>>,
+    /// Whether what comes next is a value.
+    before_value: bool,
+    wanted: &'p str,
+    /// How far along the wanted path the value is that was begun last.
+    reached: Option<Reached>,
+}
+
+impl<'d, 'p> Walk<'d, 'p> {
+    fn through(document: &'d [u8], wanted: &'p str) -> Self {
+        Self { document, at: 0, levels: Vec::new(), before_value: true, wanted, reached: None }
+    }
+
+    /// Goes to where the next value begins, and then, by the next call, past its beginning; `None` at the end.
+    fn next_value(&mut self) -> Option<usize> {
+        while let Some(byte) = self.document.get(self.at) {
+            if self.before_value && !matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b']') {
+                self.before_value = false;
+                self.reached = self.value_reached();
+                return Some(self.at);
+            }
+            self.step(*byte);
+        }
+        None
+    }
+
+    /// How far along the wanted path the value is that begins here. Each level has done its part when it began.
+    fn value_reached(&self) -> Option<Reached> {
+        let Some(level) = self.levels.last() else { return Some(Reached { bytes: 0, exactly: true }) };
+        let Reached { bytes, exactly } = level.reached?;
+        let step = level.step.written(bytes == 0);
+        let found = self.wanted.get(bytes..)?.get(..step.len())?;
+        let is_step = found.eq_ignore_ascii_case(&step);
+        is_step.then(|| Reached { bytes: bytes + step.len(), exactly: exactly && found == step })
+    }
+
+    fn enter(&mut self, step: Step<'d>) {
+        self.levels.push(Level { reached: self.reached, step });
+    }
+
+    fn step(&mut self, byte: u8) {
+        let begin = self.at;
+        self.at += 1;
         match byte {
-            b'{' => levels.push(Level::Object(None)),
-            b'[' => levels.push(Level::List(0)),
-            b'}' | b']' => drop(levels.pop()),
-            b',' => match levels.last_mut() {
-                Some(Level::List(index)) => *index += 1,
-                Some(Level::Object(key)) => *key = None,
+            b'{' => self.enter(Step::Key(None)),
+            b'[' => {
+                self.enter(Step::Index(0));
+                self.before_value = true;
+            }
+            b'}' | b']' => {
+                self.levels.pop();
+                self.before_value = false;
+            }
+            b':' => self.before_value = true,
+            b',' => match self.levels.last_mut().map(|level| &mut level.step) {
+                Some(Step::Index(index)) => {
+                    *index += 1;
+                    self.before_value = true;
+                }
+                Some(Step::Key(key)) => *key = None,
                 None => {}
             },
             b'"' => {
-                let length = string_length(&before[at..]);
-                next = at + length.unwrap_or(before.len() - at);
-                if let (Some(Level::Object(key @ None)), Some(_)) = (levels.last_mut(), length) {
-                    *key = Some(&before[at..next]);
+                let length = string_length(&self.document[begin..]);
+                self.at = length.map_or(self.document.len(), |length| begin + length);
+                if let Some(Level { step: Step::Key(key @ None), .. }) = self.levels.last_mut()
+                    && length.is_some()
+                {
+                    *key = Some(&self.document[begin..self.at]);
                 }
             }
             _ => {}
         }
-        at = next;
     }
-    written(&levels)
+}
+
+impl Step<'_> {
+    /// The step as a path has it.
+    fn written(&self, first: bool) -> String {
+        match self {
+            Self::Index(index) => format!("[{index}]"),
+            Self::Key(None) => String::new(),
+            Self::Key(Some(key)) => {
+                let mut key: String = serde_json::from_slice(key).unwrap_or_default();
+                if !first {
+                    key.insert(0, '.');
+                }
+                key
+            }
+        }
+    }
 }
 
 /// The bytes of the string that stands at the start, quotes included; `None` if it does not end.
@@ -52,21 +131,33 @@ fn string_length(text: &[u8]) -> Option<usize> {
     Some(end + 2)
 }
 
-fn written(levels: &[Level<'_>]) -> String {
+/// The path, such as `ips[0].address`, to the value that ends or begins at `offset`, or that it lies in; empty for the
+/// document as a whole.
+pub(super) fn path_at(document: &[u8], offset: usize) -> String {
+    let mut walk = Walk::through(document.get(..offset).unwrap_or(document), "");
+    while walk.next_value().is_some() {}
     let mut path = String::new();
-    for level in levels {
-        match level {
-            Level::List(index) => path.push_str(&format!("[{index}]")),
-            Level::Object(None) => {}
-            Level::Object(Some(key)) => {
-                if !path.is_empty() {
-                    path.push('.');
-                }
-                path.push_str(&serde_json::from_slice::<String>(key).unwrap_or_default());
-            }
-        }
+    for level in &walk.levels {
+        path.push_str(&level.step.written(path.is_empty()));
     }
     path
+}
+
+/// Where the value begins that a path leads to.
+///
+/// Keys are found as the protocol finds them: exactly, or else in another letter case; of duplicates the last.
+pub(super) fn start_of(document: &[u8], path: &str) -> Option<usize> {
+    let mut walk = Walk::through(document, path);
+    let (mut exact, mut folded) = (None, None);
+    while let Some(start) = walk.next_value() {
+        match walk.reached {
+            Some(Reached { bytes, exactly }) if bytes == path.len() => {
+                *if exactly { &mut exact } else { &mut folded } = Some(start);
+            }
+            _ => {}
+        }
+    }
+    exact.or(folded)
 }
 
 #[cfg(test)]
@@ -76,9 +167,8 @@ mod tests {
     use serde_json::Value;
     use serde_json::value::RawValue;
 
-    use super::path_at;
+    use super::{path_at, start_of};
     use crate::error::decode::offset_of;
-    use crate::error::locate::value_at;
     use crate::wire::Entries;
 
     #[test]
@@ -104,6 +194,36 @@ mod tests {
             assert_eq!(path_at(document, place.len()), expected, "{place}");
         }
         assert_eq!(path_at(document, document.len() + 9), "d.e");
+    }
+
+    #[test]
+    fn a_path_leads_to_its_value() {
+        let document =
+            br#"{"A": 1, "a": [2, {"b.c": [3], "b": 4}], "IPAM": {"x": 5}, "x": {"Y": 6, "y": 7, "Y": 8}, "X": { }}"#;
+        for (path, expected) in [
+            ("", Some("{")),
+            ("a", Some("[2, ")),
+            ("a[0]", Some("2, ")),
+            ("a[1]", Some(r#"{"b.c""#)),
+            ("a[1].b.c[0]", Some("3]")),
+            ("a[1].b", Some("4}")),
+            ("ipam.x", Some("5}")),
+            ("x.y", Some("7, ")),
+            ("x", Some(r#"{"Y""#)),
+            ("X", Some("{ }")),
+            ("a[7]", None),
+            ("a[x]", None),
+            ("a[1", None),
+            ("a.b", None),
+            ("b", None),
+            ("a[0].b", None),
+            ("..", None),
+        ] {
+            let found = start_of(document, path).map(|start| &document[start..]);
+            assert_eq!(found.is_some(), expected.is_some(), "{path}");
+            assert!(found.unwrap_or_default().starts_with(expected.unwrap_or_default().as_bytes()), "{path}");
+        }
+        assert_eq!(start_of(b"no JSON", "a"), None);
     }
 
     fn value() -> impl Strategy<Value = Value> {
@@ -137,9 +257,9 @@ mod tests {
             for value in all {
                 let value = value.get().as_bytes();
                 let start = offset_of(&document, value).unwrap();
-                prop_assert_eq!(value_at(&document, &path_at(&document, start + value.len())), Some(value));
+                prop_assert_eq!(start_of(&document, &path_at(&document, start + value.len())), Some(start));
                 if value.starts_with(b"[") || value.starts_with(b"{") {
-                    prop_assert_eq!(value_at(&document, &path_at(&document, start)), Some(value));
+                    prop_assert_eq!(start_of(&document, &path_at(&document, start)), Some(start));
                 }
             }
         }

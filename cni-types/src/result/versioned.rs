@@ -170,19 +170,34 @@ impl VersionedResult {
             Layout::V020 => {
                 let mut body: Box<v020::Result> = decode_or_empty(json)?;
                 let declared = body.declared.take();
-                refuse_error_object(&mut *body, |body| &mut body.extra)?;
+                refuse_error_object(
+                    &body.extra,
+                    body.ip4.is_none() && body.ip6.is_none() && body.dns.is_empty(),
+                )?;
                 (Body::V020(body), declared)
             }
             Layout::V040 => {
                 let mut body: Box<v040::Result> = decode_or_empty(json)?;
                 let declared = body.declared.take();
-                refuse_error_object(&mut *body, |body| &mut body.extra)?;
+                refuse_error_object(
+                    &body.extra,
+                    body.interfaces.is_empty()
+                        && body.ips.is_empty()
+                        && body.routes.is_empty()
+                        && body.dns.is_empty(),
+                )?;
                 (Body::V040(body), declared)
             }
             Layout::V100 => {
                 let mut body: Box<AddResult> = decode_or_empty(json)?;
                 let declared = body.declared.take();
-                refuse_error_object(&mut *body, |body| &mut body.extra)?;
+                refuse_error_object(
+                    &body.extra,
+                    body.interfaces.is_empty()
+                        && body.ips.is_empty()
+                        && body.routes.is_empty()
+                        && body.dns.is_empty(),
+                )?;
                 (Body::V100(body), declared)
             }
         };
@@ -229,24 +244,20 @@ fn known_version(text: &str) -> Result<CniVersion, DecodeError> {
     })
 }
 
-/// An error object has no key of a result, so it would pass for an empty one and hide the failure that it tells of.
-fn refuse_error_object<T: Default + PartialEq>(
-    body: &mut T,
-    extra: fn(&mut T) -> &mut ExtraKeys,
-) -> Result<(), DecodeError> {
-    let held = std::mem::take(extra(body));
-    let could_be = held.find("code").is_some() && held.find("msg").is_some() && *body == T::default();
-    // Read from what was kept, not from the document: an earlier duplicate of a key does not count.
-    let kept = if could_be { serde_json::to_vec(&held).ok() } else { None };
-    *extra(body) = held;
-    if let Some(object) = kept.and_then(|kept| ErrorObject::decode(&kept).ok()) {
-        return Err(DecodeError::data(
-            "result",
-            "",
-            format!("expected a result, found an error object: {object}"),
-        ));
+/// An error object has no key of a result, so it would pass for one that says nothing and hide the failure that it tells of.
+fn refuse_error_object(extra: &ExtraKeys, says_nothing: bool) -> Result<(), DecodeError> {
+    if !says_nothing || extra.find("code").is_none() || extra.find("msg").is_none() {
+        return Ok(());
     }
-    Ok(())
+    // Read from what was kept, not from the document: an earlier duplicate of a key does not count.
+    let kept = serde_json::to_vec(extra).unwrap_or_default();
+    match ErrorObject::decode(&kept) {
+        Ok(object) => {
+            let message = format!("expected a result, found an error object: {object}");
+            Err(DecodeError::data("result", "", message))
+        }
+        Err(_) => Ok(()),
+    }
 }
 
 /// The version, if the document starts with it.
