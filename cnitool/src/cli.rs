@@ -5,7 +5,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, FromArgMatches as _, Parser, Subcommand};
 
 use crate::cmd::Kind;
 use crate::output::{TraceFormat, help};
@@ -25,6 +25,35 @@ pub(crate) struct Cli {
     pub(crate) common: Common,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+impl Cli {
+    /// What was typed: the words of a command line, the program's name first.
+    pub(crate) fn of(words: &[OsString]) -> Result<Self, clap::Error> {
+        Self::of_one_command(words).map_or_else(|| Self::try_parse_from(words), Ok)
+    }
+
+    /// The same for the commands that are called for each container, with nothing described but the one command: to describe all
+    /// takes longer than what is left of them without the plugins. What does not fit is left to the whole description, which
+    /// tells what is wrong, and of help.
+    fn of_one_command(words: &[OsString]) -> Option<Self> {
+        let (name, words) = words.get(1..)?.split_first()?;
+        match name.to_str()? {
+            "add" => alone(words, Command::Add),
+            "check" => alone(words, Command::Check),
+            "del" => alone(words, Command::Del),
+            "gc" => alone(words, Command::Gc),
+            "status" => alone(words, Command::Status),
+            _ => None,
+        }
+    }
+}
+
+fn alone<A: Args>(words: &[OsString], command: fn(A) -> Command) -> Option<Cli> {
+    let described = clap::Command::new("cnitool").no_binary_name(true).disable_help_flag(true);
+    let mut given = Common::augment_args(A::augment_args(described)).try_get_matches_from(words).ok()?;
+    let command = command(A::from_arg_matches_mut(&mut given).ok()?);
+    Some(Cli { common: Common::from_arg_matches_mut(&mut given).ok()?, command })
 }
 
 /// The flags of every subcommand.

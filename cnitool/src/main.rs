@@ -25,15 +25,13 @@ mod trace;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
 // musl's asks the kernel for each size of its own and gives back early: a hundred calls for the command line alone.
 #[cfg(target_env = "musl")]
 #[global_allocator]
 static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 
 fn main() -> ExitCode {
-    match cli::Cli::try_parse() {
+    match cli::Cli::of(&std::env::args_os().collect::<Vec<_>>()) {
         Ok(cli) => cmd::run(cli),
         Err(error) => output::clap(&error),
     }

@@ -1,4 +1,6 @@
-//! The examples that are shown are commands that can be typed.
+//! The examples that are shown are commands that can be typed, and a command described alone is the one of the whole.
+
+use std::ffi::OsString;
 
 use clap::{CommandFactory as _, Parser as _};
 
@@ -52,4 +54,55 @@ fn every_command_has_examples_and_each_can_be_typed() {
         }
     }
     assert!(seen > 20, "{seen}");
+}
+
+#[test]
+fn a_command_described_alone_takes_the_same_words() {
+    let flags = [
+        "",
+        "--conf-dir c",
+        "--conf-dir=c --conf-dir d",
+        "--plugin-path p --cache-dir d",
+        "-i eth1",
+        "-ieth1 --json",
+        "--ifname",
+        "--ifname -x",
+        "--trace",
+        "--trace=json",
+        "--trace json",
+        "--trace=xml",
+        "--redact a --redact b",
+        "--args A=1;B=2",
+        "--cap-args {}",
+        "--undo",
+        "--args=-h",
+        "-h",
+        "--help",
+        "--version",
+        "-V",
+        "--unknown",
+        "--js",
+    ];
+    let operands = ["", "n", "n /ns", "n /ns:eth0 /other", "help", "n add", "-- n --json", "-- -h /ns"];
+    let (mut taken, mut refused) = (0, 0);
+    for command in ["add", "check", "del", "gc", "status"] {
+        for (flags, operands) in flags.iter().flat_map(|flags| operands.map(|operands| (flags, operands))) {
+            for order in [format!("{flags} {operands}"), format!("{operands} {flags}")] {
+                let words = format!("cnitool {command} {order}");
+                let words: Vec<OsString> = words.split_whitespace().map(Into::into).collect();
+                match Cli::try_parse_from(&words) {
+                    Ok(whole) => {
+                        let alone = Cli::of_one_command(&words).map(|alone| format!("{alone:?}"));
+                        assert_eq!(alone, Some(format!("{whole:?}")), "{words:?}");
+                        taken += 1;
+                    }
+                    Err(_) => {
+                        assert!(Cli::of_one_command(&words).is_none(), "{words:?}");
+                        refused += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(taken > 200 && refused > 1000, "{taken} {refused}");
 }
