@@ -53,15 +53,12 @@ impl Scan {
     /// When the folder cannot be listed. What is wrong with files in it is no error here.
     pub fn read(dir: impl AsRef<Path>) -> Result<Self, LoadError> {
         let dir = dir.as_ref();
-        let listed = |source| LoadError::Dir { dir: dir.to_owned(), source };
         let mut scan = Self { dir: dir.to_owned(), networks: Vec::new(), skipped: Vec::new() };
-        let lists = conf_files(dir, LISTS).map_err(listed)?;
-        let singles = conf_files(dir, SINGLES).map_err(listed)?;
-        for path in lists.into_iter().chain(singles) {
-            scan.take(path);
+        let mut found = files(dir).map_err(|source| LoadError::Dir { dir: dir.to_owned(), source })?;
+        for extensions in [LISTS, SINGLES] {
+            found.extract_if(.., |path| has_extension(path, extensions)).for_each(|path| scan.take(path));
         }
-        let others = other_files(dir).map_err(listed)?;
-        scan.skipped.extend(others.into_iter().map(|file| Skipped { file, reason: SkipReason::OtherName }));
+        scan.skipped.extend(found.into_iter().map(|file| Skipped { file, reason: SkipReason::OtherName }));
         Ok(scan)
     }
 
@@ -173,19 +170,19 @@ impl Network {
 /// When the folder cannot be listed.
 #[doc(alias = "ConfFiles")]
 pub fn conf_files(dir: impl AsRef<Path>, extensions: &[&str]) -> io::Result<Vec<PathBuf>> {
-    files(dir.as_ref(), |name| {
-        let dot = name.iter().rposition(|byte| *byte == b'.').unwrap_or(name.len());
-        extensions.iter().any(|extension| extension.as_bytes() == &name[dot..])
-    })
+    let mut found = files(dir.as_ref())?;
+    found.retain(|path| has_extension(path, extensions));
+    Ok(found)
 }
 
-/// The files that are not read for their names.
-fn other_files(dir: &Path) -> io::Result<Vec<PathBuf>> {
-    let read = [LISTS, SINGLES].concat();
-    files(dir, |name| !read.iter().any(|extension| name.ends_with(extension.as_bytes())))
+// Not `path.extension()`: of a name that starts with its only dot it is none.
+fn has_extension(path: &Path, extensions: &[&str]) -> bool {
+    let name = path.file_name().unwrap_or_default().as_bytes();
+    let dot = name.iter().rposition(|byte| *byte == b'.').unwrap_or(name.len());
+    extensions.iter().any(|extension| extension.as_bytes() == &name[dot..])
 }
 
-fn files(dir: &Path, wanted: impl Fn(&[u8]) -> bool) -> io::Result<Vec<PathBuf>> {
+fn files(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -195,7 +192,7 @@ fn files(dir: &Path, wanted: impl Fn(&[u8]) -> bool) -> io::Result<Vec<PathBuf>>
     for entry in entries {
         let entry = entry?;
         // Of a link, the link itself counts: what it points to is seen when it is read.
-        if wanted(entry.file_name().as_bytes()) && !entry.file_type()?.is_dir() {
+        if !entry.file_type()?.is_dir() {
             found.push(entry.path());
         }
     }
