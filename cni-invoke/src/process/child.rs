@@ -8,6 +8,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, ExitStatus};
 use std::time::Duration;
 
+use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{Errno, ioctl_fionbio, ioctl_fionread, read, write};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -91,7 +92,7 @@ impl<'a> Run<'a> {
             over: false,
             own_group: exec.own_group,
             until,
-            buffer: vec![0; CHUNK],
+            buffer: Vec::with_capacity(CHUNK),
         }
     }
 
@@ -212,29 +213,29 @@ impl Stdin<'_> {
 
 impl Stdout {
     /// Takes a part; how much it was.
-    fn take(&mut self, buffer: &mut [u8]) -> Result<usize, Stop> {
+    fn take(&mut self, buffer: &mut Vec<u8>) -> Result<usize, Stop> {
         let count = read_some(&mut self.pipe, buffer).map_err(|error| Stop::Io("read its stdout", error))?;
-        self.taken.extend_from_slice(&buffer[..count]);
+        self.taken.extend_from_slice(buffer);
         if self.taken.len() > self.limit { Err(Stop::OutputTooLarge) } else { Ok(count) }
     }
 
-    fn drain(&mut self, buffer: &mut [u8]) -> Result<(), Stop> {
+    fn drain(&mut self, buffer: &mut Vec<u8>) -> Result<(), Stop> {
         drain(available(&self.pipe), || self.take(buffer))
     }
 }
 
 impl Stderr<'_> {
     /// Takes a part and passes it on; how much it was.
-    fn take(&mut self, buffer: &mut [u8]) -> Result<usize, Stop> {
+    fn take(&mut self, buffer: &mut Vec<u8>) -> Result<usize, Stop> {
         let count = read_some(&mut self.pipe, buffer).map_err(|error| Stop::Io("read its stderr", error))?;
         if count > 0 {
-            self.tail.push(&buffer[..count]);
-            (self.sink)(&buffer[..count]);
+            self.tail.push(buffer);
+            (self.sink)(buffer);
         }
         Ok(count)
     }
 
-    fn drain(&mut self, buffer: &mut [u8]) -> Result<(), Stop> {
+    fn drain(&mut self, buffer: &mut Vec<u8>) -> Result<(), Stop> {
         drain(available(&self.pipe), || self.take(buffer))
     }
 }
@@ -256,11 +257,13 @@ fn available(pipe: &Option<OwnedFd>) -> u64 {
     pipe.as_ref().and_then(|pipe| ioctl_fionread(pipe).ok()).unwrap_or_default()
 }
 
-/// Reads what is there; 0 means that nothing is, or that the pipe is at its end and was closed.
-fn read_some(pipe: &mut Option<OwnedFd>, buffer: &mut [u8]) -> std::io::Result<usize> {
+/// Reads what is there, in place of what is in the buffer; 0 means that nothing is, or that the pipe is at its end and was
+/// closed.
+fn read_some(pipe: &mut Option<OwnedFd>, buffer: &mut Vec<u8>) -> std::io::Result<usize> {
+    buffer.clear();
     let Some(open) = pipe else { return Ok(0) };
     loop {
-        match read(&*open, &mut *buffer) {
+        match read(&*open, spare_capacity(buffer)) {
             Ok(0) => *pipe = None,
             Ok(count) => return Ok(count),
             Err(Errno::INTR) => continue,
