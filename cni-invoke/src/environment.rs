@@ -6,6 +6,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::os::unix::ffi::OsStrExt as _;
+use std::sync::Arc;
 
 /// Environment variables, each once.
 ///
@@ -22,7 +23,8 @@ use std::os::unix::ffi::OsStrExt as _;
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Environment {
     // A few dozen variables at most: a scan is quicker than hashing, and order is kept.
-    variables: Vec<(OsString, OsString)>,
+    // Shared, since a copy is made for each plugin that is run, and for whoever is told of it.
+    variables: Arc<Vec<(OsString, OsString)>>,
 }
 
 impl Environment {
@@ -39,16 +41,17 @@ impl Environment {
     /// Sets a variable, whatever it was before.
     pub fn set(&mut self, name: impl Into<OsString>, value: impl Into<OsString>) {
         let (name, value) = (name.into(), value.into());
-        match self.variables.iter_mut().find(|(known, _)| *known == name) {
+        let variables = Arc::make_mut(&mut self.variables);
+        match variables.iter_mut().find(|(known, _)| *known == name) {
             Some((_, old)) => *old = value,
-            None => self.variables.push((name, value)),
+            None => variables.push((name, value)),
         }
     }
 
     /// Removes a variable.
     pub fn remove(&mut self, name: impl AsRef<OsStr>) {
         let name = name.as_ref();
-        self.variables.retain(|(known, _)| known != name);
+        Arc::make_mut(&mut self.variables).retain(|(known, _)| known != name);
     }
 
     /// The value of a variable.
@@ -66,7 +69,7 @@ impl Environment {
 impl fmt::Debug for Environment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_map();
-        for (name, value) in &self.variables {
+        for (name, value) in self.variables.iter() {
             if name.as_bytes().starts_with(b"CNI_") {
                 shown.entry(name, value);
             } else {

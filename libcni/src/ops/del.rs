@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use cni_invoke::Until;
 use cni_types::{CniVersion, Command, VersionedResult};
 
-use super::run::{Operation, Step};
+use super::run::{Operation, Step, environment};
 use crate::attachment::RuntimeConf;
 use crate::cache::{CachedAttachment, CachedResult, identity};
 use crate::client::Client;
@@ -104,7 +104,8 @@ fn operation<'a>(
         Version::Released(version) => Some(*version),
         Version::Unsupported(error) => Some(cached.map_or_else(|| error.nearest(), VersionedResult::version)),
     };
-    Ok(Operation { client, network, command: Command::Del, rt: Some(rt), version, until })
+    let environment = environment(client, Some(rt));
+    Ok(Operation { client, network, command: Command::Del, rt: Some(rt), version, until, environment })
 }
 
 fn chain(operation: &Operation<'_>, cached: Option<VersionedResult>) -> Result<(), Error> {

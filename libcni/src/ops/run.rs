@@ -24,6 +24,8 @@ pub(super) struct Operation<'a> {
     /// The version to send; `None` means 0.1.0.
     pub(super) version: Option<CniVersion>,
     pub(super) until: &'a Until,
+    /// What the plugins are given, but for the command.
+    pub(super) environment: Environment,
 }
 
 impl<'a> Operation<'a> {
@@ -46,7 +48,8 @@ impl<'a> Operation<'a> {
                 return Err(Error::Version { network: name(), command, source: source.clone() });
             }
         };
-        Ok(Self { client, network, command, rt, version, until })
+        let environment = environment(client, rt);
+        Ok(Self { client, network, command, rt, version, until, environment })
     }
 
     /// The version in which the plugins are called.
@@ -127,9 +130,8 @@ impl<'a> Operation<'a> {
             run_before: step.run_before,
             source,
         })?;
-        let environment = self.environment();
         let shared = &self.client.shared;
-        let request = Request::new(&plugin.plugin_type, &environment, &config)
+        let request = Request::new(&plugin.plugin_type, &self.environment, &config)
             .search(&shared.search_path)
             .until(self.until);
         let answer = match &shared.observer {
@@ -142,7 +144,7 @@ impl<'a> Operation<'a> {
                     plugins: self.network.plugins.len(),
                     command: self.command,
                     program: None,
-                    environment: &environment,
+                    environment: &self.environment,
                     stdin: &config,
                 };
                 let watch = Watch::new(&*shared.exec, &**observer, about);
@@ -159,21 +161,22 @@ impl<'a> Operation<'a> {
             source,
         })
     }
+}
 
-    fn environment(&self) -> Environment {
-        let mut parameters = match self.rt {
-            None => Parameters::default(),
-            Some(rt) => {
-                let mut parameters = Parameters::attachment(rt.container_id().clone(), rt.ifname().clone());
-                parameters.netns = rt.netns().map(Into::into);
-                parameters.args = rt.args().clone();
-                parameters
-            }
-        };
-        parameters.search_path = self.client.shared.search_path.clone();
-        parameters.trace = self.client.trace.clone();
-        parameters.environment(self.client.shared.environment.clone())
-    }
+/// What the plugins are given, but for the command.
+pub(super) fn environment(client: &Client, rt: Option<&RuntimeConf>) -> Environment {
+    let mut parameters = match rt {
+        None => Parameters::default(),
+        Some(rt) => {
+            let mut parameters = Parameters::attachment(rt.container_id().clone(), rt.ifname().clone());
+            parameters.netns = rt.netns().map(Into::into);
+            parameters.args = rt.args().clone();
+            parameters
+        }
+    };
+    parameters.search_path = client.shared.search_path.clone();
+    parameters.trace = client.trace.clone();
+    parameters.environment(client.shared.environment.clone())
 }
 
 /// One plugin's turn in an operation.
