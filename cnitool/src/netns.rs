@@ -19,7 +19,8 @@ pub(crate) fn absolute(path: &str, working_dir: &str) -> String {
 /// `cnitool-` and the first ten bytes of the path's SHA-512 in hexadecimal.
 pub(crate) fn container_id(absolute: &str) -> String {
     let digest = Sha512::digest(absolute);
-    digest.iter().take(10).fold("cnitool-".to_owned(), |id, byte| format!("{id}{byte:02x}"))
+    let start = digest.iter().take(10).fold(0_u128, |start, byte| start << 8 | u128::from(*byte));
+    format!("cnitool-{start:020x}")
 }
 
 #[cfg(test)]

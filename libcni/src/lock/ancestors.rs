@@ -74,8 +74,8 @@ struct Stat {
 fn stat(process: u32) -> Option<Stat> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // The name, in brackets, may hold anything. The state, the third field of all, is the first one after it.
-    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-    Some(Stat { parent: fields.get(1)?.parse().ok()?, start: fields.get(19)?.parse().ok()? })
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    Some(Stat { parent: fields.nth(1)?.parse().ok()?, start: fields.nth(17)?.parse().ok()? })
 }
 
 #[cfg(test)]
