@@ -44,11 +44,16 @@ impl Cache {
         }
         let results = self.results();
         self.create_results(&results)?;
-        if fs::symlink_metadata(self.place(identity)).is_ok_and(|found| found.is_dir()) {
-            let message = format!("there is a directory at {}", self.place(identity).display());
+        let [common, second, record] = identity.paths(&results);
+        let is_dir = |path: &Path| fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
+        // Which of them it would be takes reading a file, and hardly ever matters.
+        if (is_dir(&common) || is_dir(&second))
+            && let [place, _] = self.places(identity)
+            && is_dir(&place)
+        {
+            let message = format!("there is a directory at {}", place.display());
             return Err(io::Error::new(io::ErrorKind::IsADirectory, message));
         }
-        let record = results.join(identity.pending_name());
         // Of an ADD before, which was stopped between the two names. It may be all that is known of what that one made.
         if matches!(inspect(&record, identity), Found::Content { content: Content::Record(_), .. }) {
             self.settle(identity, &record)?;
@@ -61,30 +66,22 @@ impl Cache {
 
     /// Gives a finished record its own name.
     fn settle(&self, identity: Identity<'_>, record: &Path) -> io::Result<()> {
-        let place = self.place(identity);
+        let [place, other] = self.places(identity);
         fs::rename(record, &place)?;
         failpoint::hit();
-        // Left behind, it would only be removed later.
-        self.remove_older(identity, &place);
+        // Written there while this place was taken. Left behind, it would only be removed later.
+        if matches!(inspect(&other, identity), Found::Content { content: Content::Record(_), .. }) {
+            let _ = remove(&other);
+        }
         Ok(())
     }
 
-    /// The file to write for an attachment: Go's name, unless that is another's.
-    fn place(&self, identity: Identity<'_>) -> PathBuf {
+    /// The file to write for an attachment, which has Go's name unless that is another's, and the file that is not.
+    fn places(&self, identity: Identity<'_>) -> [PathBuf; 2] {
         let [common, second, _] = identity.paths(&self.results());
         match inspect(&common, identity) {
-            Found::Nothing { other: Some(_) } => second,
-            _ => common,
-        }
-    }
-
-    /// Removes an attachment's record from the other of its two places, where it was written while this one was taken.
-    fn remove_older(&self, identity: Identity<'_>, place: &Path) {
-        let [common, second, _] = identity.paths(&self.results());
-        for path in [common, second].into_iter().filter(|path| path != place) {
-            if matches!(inspect(&path, identity), Found::Content { content: Content::Record(_), .. }) {
-                let _ = remove(&path);
-            }
+            Found::Nothing { other: Some(_) } => [second, common],
+            _ => [common, second],
         }
     }
 
