@@ -6,12 +6,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value as Json;
 
 use crate::Command;
 use crate::error::DecodeError;
-use crate::wire::{self, ExtraKeys, OptValue, Required, TextIfAny, TextList, Value, wire_object};
+use crate::wire::{self, Blank, ExtraKeys, OptValue, Required, TextIfAny, TextList, Value, wire_object};
 
 /// The argument by which a plugin is asked.
 pub const DESCRIBE: &str = "--describe";
@@ -41,6 +42,7 @@ const WHAT: &str = "plugin description";
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PluginDescription {
+    format_version: Format,
     /// The plugin's name, which is the `type` in configurations.
     pub name: String,
     /// The plugin's own version; empty for none.
@@ -87,23 +89,9 @@ impl fmt::Display for Handling {
     }
 }
 
-struct Wire {
-    format_version: u64,
-    name: String,
-    version: String,
-    about: String,
-    supported_versions: Vec<String>,
-    commands: BTreeMap<String, Handling>,
-    capabilities: Vec<String>,
-    arguments: Vec<String>,
-    denies_unknown_keys: bool,
-    config_schema: Option<Json>,
-    extra: ExtraKeys,
-}
-
 wire_object! {
-    Wire {
-        "formatVersion" => format_version: Required<u64>,
+    PluginDescription {
+        "formatVersion" => format_version: Required<Format>,
         "name" => name: Required<String>,
         "version" => version: TextIfAny,
         "about" => about: TextIfAny,
@@ -120,6 +108,7 @@ impl PluginDescription {
     /// A description with a name and nothing else.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
+            format_version: Format,
             name: name.into(),
             version: String::new(),
             about: String::new(),
@@ -140,9 +129,7 @@ impl PluginDescription {
     /// When the bytes are no JSON object, `formatVersion` or `name` is missing, the format is one that this crate does not
     /// know, or a key is not of its type.
     pub fn decode(json: &[u8]) -> Result<Self, DecodeError> {
-        wire::decode::<Wire>(WHAT, json)?
-            .try_into()
-            .map_err(|error: UnknownFormat| DecodeError::data(WHAT, "formatVersion", error.to_string()))
+        wire::decode(WHAT, json)
     }
 
     /// The JSON text as plugins print it: indented, with a newline, since people read it as well.
@@ -162,60 +149,43 @@ impl PluginDescription {
     }
 }
 
-impl TryFrom<Wire> for PluginDescription {
-    type Error = UnknownFormat;
+/// The number of the format that this crate knows. In a document of another, each key may mean something else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Format;
 
-    fn try_from(wire: Wire) -> Result<Self, UnknownFormat> {
-        if wire.format_version != FORMAT {
-            return Err(UnknownFormat(wire.format_version));
+impl Blank for Format {
+    fn blank() -> Self {
+        Self
+    }
+}
+
+impl Serialize for Format {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(FORMAT)
+    }
+}
+
+impl<'de> Deserialize<'de> for Format {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct FormatVisitor;
+
+        impl Visitor<'_> for FormatVisitor {
+            type Value = Format;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the number of a format")
+            }
+
+            fn visit_u64<E: Error>(self, number: u64) -> Result<Format, E> {
+                if number == FORMAT {
+                    Ok(Format)
+                } else {
+                    Err(E::custom(format_args!("unknown format {number}, expected {FORMAT}")))
+                }
+            }
         }
-        Ok(Self {
-            name: wire.name,
-            version: wire.version,
-            about: wire.about,
-            supported_versions: wire.supported_versions,
-            commands: wire.commands,
-            capabilities: wire.capabilities,
-            arguments: wire.arguments,
-            denies_unknown_keys: wire.denies_unknown_keys,
-            config_schema: wire.config_schema,
-            extra: wire.extra,
-        })
-    }
-}
 
-impl From<PluginDescription> for Wire {
-    fn from(this: PluginDescription) -> Self {
-        Self {
-            format_version: FORMAT,
-            name: this.name,
-            version: this.version,
-            about: this.about,
-            supported_versions: this.supported_versions,
-            commands: this.commands,
-            capabilities: this.capabilities,
-            arguments: this.arguments,
-            denies_unknown_keys: this.denies_unknown_keys,
-            config_schema: this.config_schema,
-            extra: this.extra,
-        }
-    }
-}
-
-/// The keys of the document may mean something else than here.
-#[derive(Debug, thiserror::Error)]
-#[error("unknown format {0}, expected {FORMAT}")]
-struct UnknownFormat(u64);
-
-impl Serialize for PluginDescription {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Wire::from(self.clone()).serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for PluginDescription {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Wire::deserialize(deserializer)?.try_into().map_err(serde::de::Error::custom)
+        deserializer.deserialize_u64(FormatVisitor)
     }
 }
 
@@ -295,7 +265,7 @@ mod tests {
         let said = |json: &str| PluginDescription::decode(json.as_bytes()).unwrap_err().to_string();
         insta::assert_snapshot!(said(""), @"cannot decode plugin description: EOF while parsing a value at line 1 column 0");
         insta::assert_snapshot!(said(r#"{"cniVersion":"1.0.0","supportedVersions":["1.0.0"]}"#), @"cannot decode plugin description: missing field `formatVersion` at line 1 column 52");
-        insta::assert_snapshot!(said(r#"{"formatVersion":2,"name":"n"}"#), @"cannot decode plugin description: formatVersion: unknown format 2, expected 1");
+        insta::assert_snapshot!(said(r#"{"formatVersion":2,"name":"n"}"#), @"cannot decode plugin description: formatVersion: unknown format 2, expected 1 at line 1 column 18");
         insta::assert_snapshot!(said(r#"{"formatVersion":1,"name":"n","commands":["ADD"]}"#), @"cannot decode plugin description: commands: invalid type: sequence, expected a map at line 1 column 41");
     }
 

@@ -184,12 +184,6 @@ impl Blank for String {
     }
 }
 
-impl Blank for u64 {
-    fn blank() -> Self {
-        0
-    }
-}
-
 impl Blank for Cidr {
     fn blank() -> Self {
         Self::host(IpAddr::V4(Ipv4Addr::UNSPECIFIED))

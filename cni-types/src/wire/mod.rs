@@ -24,8 +24,8 @@ pub(crate) use address::{AddressText, parse_address};
 pub(crate) use borrowed::Borrowed;
 pub use codec::check_nesting;
 pub(crate) use codec::{
-    Codec, Count, DnsIfAny, ListOf, OptAddress, OptIndex, OptRaw, OptText, OptUint, OptValue, Required,
-    Switches, Text, TextIfAny, TextList, Uint64, Value, unknown_value,
+    Blank, Codec, Count, DnsIfAny, ListOf, OptAddress, OptIndex, OptRaw, OptText, OptUint, OptValue,
+    Required, Switches, Text, TextIfAny, TextList, Uint64, Value, unknown_value,
 };
 pub(crate) use declared::declared_version;
 pub(crate) use distinct::Distinct;
