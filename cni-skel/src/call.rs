@@ -24,8 +24,8 @@ use crate::stdin::Stdin;
 #[derive(Debug)]
 pub struct Call {
     pub(crate) env: Arc<Env>,
-    /// The program's arguments, which the protocol has none of.
-    pub(crate) arguments: Vec<OsString>,
+    /// The program's arguments, which the protocol has none of; `None` for the process's, which only a person gives.
+    arguments: Option<Vec<OsString>>,
     pub(crate) stdin: Stdin,
     /// Runs delegates; `None` for processes. Made where a delegate is, so that a plugin without one has no code for it.
     pub(crate) exec: Option<Arc<dyn Exec>>,
@@ -44,7 +44,7 @@ impl Call {
     pub fn from_process() -> Self {
         Self {
             env: Arc::new(std::env::vars_os().collect()),
-            arguments: std::env::args_os().skip(1).collect(),
+            arguments: None,
             stdin: Stdin::process(),
             exec: None,
             own_netns: OnceCell::new(),
@@ -61,7 +61,7 @@ impl Call {
     {
         Self {
             env: Arc::new(env.into_iter().map(|(key, value)| (key.into(), value.into())).collect()),
-            arguments: Vec::new(),
+            arguments: Some(Vec::new()),
             stdin: Stdin::bytes(stdin.into()),
             exec: None,
             own_netns: OnceCell::from(None),
@@ -87,7 +87,7 @@ impl Call {
     /// ```
     #[must_use]
     pub fn with_arguments<A: Into<OsString>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
-        self.arguments = arguments.into_iter().map(Into::into).collect();
+        self.arguments = Some(arguments.into_iter().map(Into::into).collect());
         self
     }
 
@@ -108,6 +108,11 @@ impl Call {
     /// A variable of the environment; the last one if it stands twice.
     pub fn var(&self, name: &str) -> Option<&OsStr> {
         self.env.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_os_str())
+    }
+
+    /// The program's arguments.
+    pub(crate) fn into_arguments(self) -> Vec<OsString> {
+        self.arguments.unwrap_or_else(|| std::env::args_os().skip(1).collect())
     }
 
     /// The whole of stdin, read at the first call and kept.

@@ -69,7 +69,7 @@ impl<'p, P: Plugin> Dispatcher<'p, P> {
     /// Answers a call. Neither a wrong call nor a panic of the plugin's code gets past this: both become an error object.
     pub fn respond(&self, mut call: Call) -> Reply {
         match vars::command(&call) {
-            Ok(None) => describe::by_hand::<P>(&call.arguments, &self.versions),
+            Ok(None) => describe::by_hand::<P>(&call.into_arguments(), &self.versions),
             Ok(Some(Command::Version)) => self.version(&mut call),
             Ok(Some(command)) => {
                 let mut notes = String::new();
