@@ -162,6 +162,7 @@ impl Error {
         self.to_object_with(P::coded)
     }
 
+    #[cold]
     fn to_object_with(&self, coded: CodedBy) -> ErrorObject {
         let mut object = match &self.cause {
             Cause::Message(msg) => ErrorObject::new(ErrorCode::INTERNAL, msg),
@@ -215,12 +216,12 @@ fn chain<'e>(
 /// The object of an error: its message with those of its sources, and the code of the outermost that has one. The message
 /// alone if none has one.
 fn object_of(error: &(dyn std::error::Error + 'static), coded: CodedBy) -> Result<ErrorObject, String> {
-    let mut found: Option<ErrorObject> = None;
+    let mut found = None;
     let mut messages: Vec<String> = Vec::new();
     for error in chain(error) {
-        let object = coded(error)
-            .map(|coded| ErrorObject::new(coded.code(), "").with_details(coded.details().unwrap_or_default()))
-            .or_else(|| known_object(error));
+        let code = coded(error)
+            .map(|coded| (coded.code(), coded.details().unwrap_or_default()))
+            .or_else(|| known(error));
         // An error object prints its code and details, which have their own places here.
         let message = error
             .downcast_ref::<ErrorObject>()
@@ -229,32 +230,32 @@ fn object_of(error: &(dyn std::error::Error + 'static), coded: CodedBy) -> Resul
         if !message.is_empty() && !messages.last().is_some_and(|outer| outer.ends_with(&message)) {
             messages.push(message);
         }
-        found = found.or(object);
+        found = found.or(code);
     }
     let message = messages.join(": ");
     match found {
-        Some(found) => Ok(ErrorObject::new(found.code(), message).with_details(found.details)),
+        Some((code, details)) => Ok(ErrorObject::new(code, message).with_details(details)),
         None => Err(message),
     }
 }
 
-/// The code and details of this SDK's own errors, as an object. Its message does not count.
-fn known_object(error: &(dyn std::error::Error + 'static)) -> Option<ErrorObject> {
+/// The code and details of this SDK's own errors.
+///
+/// Not by way of their error objects, whose messages are not asked for: a plugin that calls no other would have the texts of
+/// all that can fail there.
+fn known(error: &(dyn std::error::Error + 'static)) -> Option<(ErrorCode, String)> {
     if let Some(error) = error.downcast_ref::<ErrorObject>() {
-        Some(error.clone())
-    } else if let Some(error) = error.downcast_ref::<DecodeError>() {
-        Some(error.clone().into())
-    } else if let Some(error) = error.downcast_ref::<InvalidArgs>() {
-        Some(error.clone().into())
-    } else if let Some(error) = error.downcast_ref::<InvalidName>() {
-        Some(error.clone().into())
+        Some((error.code(), error.details.clone()))
     } else if let Some(error) = error.downcast_ref::<cni_invoke::Error>() {
-        // Without its message, which is not asked for: a plugin that calls no other would have the texts of all that can
-        // fail there.
-        let details = error.object().map(|object| object.details.clone()).unwrap_or_default();
-        Some(ErrorObject::new(error.code(), "").with_details(details))
+        Some((error.code(), error.object().map(|object| object.details.clone()).unwrap_or_default()))
+    } else if let Some(error) = error.downcast_ref::<IncompatibleVersion>() {
+        Some((ErrorCode::INCOMPATIBLE_CNI_VERSION, error.details()))
+    } else if let Some(error) = error.downcast_ref::<InvalidName>() {
+        Some((error.code(), ErrorObject::from(error.clone()).details))
+    } else if error.is::<InvalidArgs>() {
+        Some((ErrorCode::INVALID_ENVIRONMENT, String::new()))
     } else {
-        error.downcast_ref::<IncompatibleVersion>().map(|error| error.clone().into())
+        error.is::<DecodeError>().then(|| (ErrorCode::DECODING_FAILURE, String::new()))
     }
 }
 
