@@ -1,12 +1,11 @@
 //! The attachments that GC must leave alone.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, MapAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 
 use super::PluginConfig;
@@ -106,66 +105,94 @@ impl Eq for Attachment {}
 
 impl<'de> Deserialize<'de> for Attachment {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Found::deserialize(deserializer).map(|found| found.into_attachment(None))
+        One(None).deserialize(deserializer)
     }
 }
 
-/// An attachment as it stands in its document.
-struct Found<'de> {
-    container_id: Cow<'de, str>,
-    ifname: Cow<'de, str>,
-    extra: ExtraKeys,
+/// The document that attachments are to keep if they stand in it, and if there is one to keep.
+type Document<'d> = Option<&'d Arc<Vec<u8>>>;
+
+/// Reads an attachment: as `wire_object!` does, but without copies of the names.
+#[derive(Clone, Copy)]
+struct One<'d>(Document<'d>);
+
+impl<'de> DeserializeSeed<'de> for One<'_> {
+    type Value = Attachment;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Attachment, D::Error> {
+        deserializer.deserialize_map(self)
+    }
 }
 
-impl Found<'_> {
-    /// The attachment, which keeps the document if that is the one that it stands in.
-    fn into_attachment(self, document: Option<&Arc<Vec<u8>>>) -> Attachment {
-        let Self { container_id, ifname, extra } = self;
-        let places = document.and_then(|document| {
+impl<'de> Visitor<'de> for One<'_> {
+    type Value = Attachment;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Attachment, A::Error> {
+        let (mut container_id, mut ifname) = (Slot::EMPTY, Slot::EMPTY);
+        let mut extra = Distinct::<RawJson>::new();
+        while let Some(key) = map.next_key_seed(KeySeed(&[CONTAINER_ID, IFNAME]))? {
+            match key {
+                Key::Known(0, exact) => container_id.set(map.next_value()?, exact),
+                Key::Known(_, exact) => ifname.set(map.next_value()?, exact),
+                Key::Unknown(key) => extra.set(key, wire::unknown_value(&mut map)?),
+            }
+        }
+        let text = |slot: Slot<Borrowed<'de>>| slot.take().map(|Borrowed(text)| text).unwrap_or_default();
+        let (container_id, ifname) = (text(container_id), text(ifname));
+        let places = self.0.and_then(|document| {
             let place = |name: &str| {
                 let start = offset_of(document, name.as_bytes())?;
                 Some(start..start + name.len())
             };
             Some((document, place(&container_id)?, place(&ifname)?))
         });
-        match places {
+        let extra = extra.into();
+        Ok(match places {
             Some((document, container_id, ifname)) => {
                 Attachment { text: document.clone(), container_id, ifname, extra }
             }
             None => Attachment { extra, ..Attachment::new(container_id, ifname) },
-        }
+        })
     }
 }
 
-impl<'de> Deserialize<'de> for Found<'de> {
-    /// As `wire_object!` reads, but without copies of the names.
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct FoundVisitor;
+/// Reads a list of them, or `null`.
+#[derive(Clone, Copy)]
+struct All<'d>(Document<'d>);
 
-        impl<'de> Visitor<'de> for FoundVisitor {
-            type Value = Found<'de>;
+impl<'de> DeserializeSeed<'de> for All<'_> {
+    type Value = Option<Vec<Attachment>>;
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_option(self)
+    }
+}
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Found<'de>, A::Error> {
-                let (mut container_id, mut ifname) = (Slot::EMPTY, Slot::EMPTY);
-                let mut extra = Distinct::<RawJson>::new();
-                while let Some(key) = map.next_key_seed(KeySeed(&[CONTAINER_ID, IFNAME]))? {
-                    match key {
-                        Key::Known(0, exact) => container_id.set(map.next_value()?, exact),
-                        Key::Known(_, exact) => ifname.set(map.next_value()?, exact),
-                        Key::Unknown(key) => extra.set(key, wire::unknown_value(&mut map)?),
-                    }
-                }
-                let text =
-                    |slot: Slot<Borrowed<'de>>| slot.take().map(|Borrowed(text)| text).unwrap_or_default();
-                Ok(Found { container_id: text(container_id), ifname: text(ifname), extra: extra.into() })
-            }
+impl<'de> Visitor<'de> for All<'_> {
+    type Value = Option<Vec<Attachment>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a sequence")
+    }
+
+    fn visit_none<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let mut all = Vec::new();
+        while let Some(one) = list.next_element_seed(One(self.0))? {
+            all.push(one);
         }
-
-        deserializer.deserialize_map(FoundVisitor)
+        Ok(Some(all))
     }
 }
 
@@ -179,15 +206,10 @@ pub(super) enum AttachmentList {
 
 impl AttachmentList {
     fn read(text: RawJson) -> Self {
-        match wire::decode("", text.as_str().as_bytes()) {
-            Ok(list) => Self::good(list, None),
+        match wire::decode_by(All(None), "", text.as_str().as_bytes()) {
+            Ok(list) => Self::Good(list),
             Err(fault) => Self::Faulty(Box::new((text, fault))),
         }
-    }
-
-    /// A list as it was found; its attachments keep the document if there is one to keep.
-    fn good(list: FoundList<'_>, document: Option<&Arc<Vec<u8>>>) -> Self {
-        Self::Good(list.map(|list| list.into_iter().map(|found| found.into_attachment(document)).collect()))
     }
 }
 
@@ -222,81 +244,68 @@ impl Codec for Listed {
 
 /// How the lists of attachments in a configuration are read.
 #[derive(Clone, Copy)]
-pub(super) enum Lists {
+pub(super) enum Lists<'d> {
     /// From the document: a list of ten megabytes is neither gone through twice nor kept as text beside. The
     /// configuration cannot be read where one of them is faulty.
-    Straight,
+    Straight(Document<'d>),
     /// By way of their text, as [`PluginConfig`] is read by itself.
     ByText,
 }
 
-/// A configuration, and the lists of attachments that were read straight.
-pub(super) struct Straight<'de> {
-    config: PluginConfig,
-    valid: Option<FoundList<'de>>,
-    old: Option<FoundList<'de>>,
-}
+impl<'de> DeserializeSeed<'de> for Lists<'_> {
+    type Value = PluginConfig;
 
-type FoundList<'de> = Option<Vec<Found<'de>>>;
-
-impl Straight<'_> {
-    /// The configuration, whose attachments keep the document if there is one to keep.
-    pub(super) fn into_config(self, document: Option<&Arc<Vec<u8>>>) -> PluginConfig {
-        let Self { mut config, valid, old } = self;
-        if let Some(list) = valid {
-            config.valid_attachments = Some(AttachmentList::good(list, document));
-        }
-        if let Some(list) = old {
-            config.attachments_old = Some(AttachmentList::good(list, document));
-        }
-        config
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for Lists {
-    type Value = Straight<'de>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Straight<'de>, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<PluginConfig, D::Error> {
         deserializer.deserialize_map(self)
     }
 }
 
-impl<'de> Visitor<'de> for Lists {
-    type Value = Straight<'de>;
+impl<'de> Visitor<'de> for Lists<'_> {
+    type Value = PluginConfig;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Straight<'de>, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<PluginConfig, A::Error> {
         let mut rest = Rest { map, lists: self, valid: Slot::EMPTY, old: Slot::EMPTY };
-        let config = PluginConfig::deserialize(MapAccessDeserializer::new(&mut rest))?;
-        Ok(Straight { config, valid: rest.valid.take(), old: rest.old.take() })
+        let mut config = PluginConfig::deserialize(MapAccessDeserializer::new(&mut rest))?;
+        if let Some(list) = rest.valid.take() {
+            config.valid_attachments = Some(AttachmentList::Good(list));
+        }
+        if let Some(list) = rest.old.take() {
+            config.attachments_old = Some(AttachmentList::Good(list));
+        }
+        Ok(config)
     }
 }
 
 /// The entries of a configuration but for the lists that are read straight, on the way.
-struct Rest<'de, A> {
+struct Rest<'d, A> {
     map: A,
-    lists: Lists,
-    valid: Slot<FoundList<'de>>,
-    old: Slot<FoundList<'de>>,
+    lists: Lists<'d>,
+    valid: Slot<Option<Vec<Attachment>>>,
+    old: Slot<Option<Vec<Attachment>>>,
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for Rest<'de, A> {
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Rest<'_, A> {
     type Error = A::Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
         while let Some(Borrowed(key)) = self.map.next_key()? {
-            let list = match self.lists {
-                Lists::Straight if key.eq_ignore_ascii_case(VALID_ATTACHMENTS) => &mut self.valid,
-                Lists::Straight if key.eq_ignore_ascii_case(VALID_ATTACHMENTS_OLD) => &mut self.old,
-                Lists::Straight | Lists::ByText => {
+            let (list, document) = match self.lists {
+                Lists::Straight(document) if key.eq_ignore_ascii_case(VALID_ATTACHMENTS) => {
+                    (&mut self.valid, document)
+                }
+                Lists::Straight(document) if key.eq_ignore_ascii_case(VALID_ATTACHMENTS_OLD) => {
+                    (&mut self.old, document)
+                }
+                Lists::Straight(_) | Lists::ByText => {
                     return seed.deserialize(StrDeserializer::new(&key)).map(Some);
                 }
             };
             let exact = key == VALID_ATTACHMENTS || key == VALID_ATTACHMENTS_OLD;
-            list.set(Some(self.map.next_value()?), exact);
+            list.set(Some(self.map.next_value_seed(All(document))?), exact);
         }
         Ok(None)
     }

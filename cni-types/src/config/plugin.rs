@@ -113,9 +113,8 @@ impl PluginConfig {
             return Ok(Self::default());
         }
         // Where a list of attachments is faulty it is kept as text: only GC looks at it.
-        let straight = wire::decode_by(Lists::Straight, WHAT, json)
-            .or_else(|_| wire::decode_by(Lists::ByText, WHAT, json))?;
-        Ok(straight.into_config(document))
+        wire::decode_by(Lists::Straight(document), WHAT, json)
+            .or_else(|_| wire::decode_by(Lists::ByText, WHAT, json))
     }
 
     /// The version; absent and empty mean 0.1.0.

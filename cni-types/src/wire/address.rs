@@ -75,7 +75,7 @@ fn parse_v6(text: &[u8]) -> Option<Ipv6Addr> {
 
 /// A number of four digits at most.
 fn hexadecimal(digits: &[u8]) -> Option<u16> {
-    if !matches!(digits.len(), 1..=4) {
+    if digits.len() > 4 {
         return None;
     }
     let mut number = 0;
