@@ -1,5 +1,6 @@
 //! The attachments that GC must leave alone.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -105,45 +106,54 @@ impl Eq for Attachment {}
 
 impl<'de> Deserialize<'de> for Attachment {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        One(None).deserialize(deserializer)
+        let mut list = Vec::with_capacity(1);
+        One { document: None, list: &mut list }.deserialize(deserializer)?;
+        Ok(list.pop().unwrap_or_default())
     }
 }
 
 /// The document that attachments are to keep if they stand in it, and if there is one to keep.
 type Document<'d> = Option<&'d Arc<Vec<u8>>>;
 
-/// Reads an attachment: as `wire_object!` does, but without copies of the names.
-#[derive(Clone, Copy)]
-struct One<'d>(Document<'d>);
+/// Reads an attachment onto the end of a list: as `wire_object!` does, but without copies of the names, and without
+/// moving what was read, of which there may be a hundred thousand.
+struct One<'d, 'l> {
+    document: Document<'d>,
+    list: &'l mut Vec<Attachment>,
+}
 
-impl<'de> DeserializeSeed<'de> for One<'_> {
-    type Value = Attachment;
+impl<'de> DeserializeSeed<'de> for One<'_, '_> {
+    type Value = ();
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Attachment, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         deserializer.deserialize_map(self)
     }
 }
 
-impl<'de> Visitor<'de> for One<'_> {
-    type Value = Attachment;
+impl<'de> Visitor<'de> for One<'_, '_> {
+    type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Attachment, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let (mut container_id, mut ifname) = (Slot::EMPTY, Slot::EMPTY);
         let mut extra = Distinct::<RawJson>::new();
         while let Some(key) = map.next_key_seed(KeySeed(&[CONTAINER_ID, IFNAME]))? {
-            match key {
-                Key::Known(0, exact) => container_id.set(map.next_value()?, exact),
-                Key::Known(_, exact) => ifname.set(map.next_value()?, exact),
-                Key::Unknown(key) => extra.set(key, wire::unknown_value(&mut map)?),
-            }
+            let (slot, exact) = match key {
+                Key::Known(0, exact) => (&mut container_id, exact),
+                Key::Known(_, exact) => (&mut ifname, exact),
+                Key::Unknown(key) => {
+                    extra.set(key, wire::unknown_value(&mut map)?);
+                    continue;
+                }
+            };
+            map.next_value_seed(Name { slot, exact })?;
         }
-        let text = |slot: Slot<Borrowed<'de>>| slot.take().map(|Borrowed(text)| text).unwrap_or_default();
-        let (container_id, ifname) = (text(container_id), text(ifname));
-        let places = self.0.and_then(|document| {
+        let container_id: Cow<'_, str> = container_id.take().unwrap_or_default();
+        let ifname: Cow<'_, str> = ifname.take().unwrap_or_default();
+        let places = self.document.and_then(|document| {
             let place = |name: &str| {
                 let start = offset_of(document, name.as_bytes())?;
                 Some(start..start + name.len())
@@ -151,12 +161,54 @@ impl<'de> Visitor<'de> for One<'_> {
             Some((document, place(&container_id)?, place(&ifname)?))
         });
         let extra = extra.into();
-        Ok(match places {
+        self.list.push(match places {
             Some((document, container_id, ifname)) => {
                 Attachment { text: document.clone(), container_id, ifname, extra }
             }
             None => Attachment { extra, ..Attachment::new(container_id, ifname) },
-        })
+        });
+        Ok(())
+    }
+}
+
+/// Reads a name, or `null`, as it stands in the document.
+struct Name<'s, 'de> {
+    slot: &'s mut Slot<Cow<'de, str>>,
+    exact: bool,
+}
+
+impl<'de> DeserializeSeed<'de> for Name<'_, 'de> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_option(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Name<'_, 'de> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_none<E>(self) -> Result<(), E> {
+        self.slot.set(None, self.exact);
+        Ok(())
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_str(self)
+    }
+
+    fn visit_borrowed_str<E>(self, name: &'de str) -> Result<(), E> {
+        self.slot.set(Some(Cow::Borrowed(name)), self.exact);
+        Ok(())
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<(), E> {
+        self.slot.set(Some(Cow::Owned(name.to_owned())), self.exact);
+        Ok(())
     }
 }
 
@@ -189,9 +241,7 @@ impl<'de> Visitor<'de> for All<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
         let mut all = Vec::new();
-        while let Some(one) = list.next_element_seed(One(self.0))? {
-            all.push(one);
-        }
+        while list.next_element_seed(One { document: self.0, list: &mut all })?.is_some() {}
         Ok(Some(all))
     }
 }
