@@ -3,7 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 
 use super::{Distinct, ExtraKeys, RawJson, unknown_value};
 
@@ -105,32 +105,60 @@ pub(crate) fn read_object<'de, T: Object, D: Deserializer<'de>>(deserializer: D)
 
         fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<T, A::Error> {
             let mut object = T::blank();
-            let (mut exact, mut present) = (0_u32, 0_u32);
-            let mut extra = Distinct::<RawJson>::new();
-            while let Some(key) = map.next_key_seed(KeySeed(T::KEYS))? {
-                match key {
-                    // It has come in its exact spelling.
-                    Key::Known(at, false) if exact & (1 << at) != 0 => {
-                        T::blank().read(at, &mut map)?;
-                    }
-                    Key::Known(at, is_exact) => {
-                        let is_there = object.read(at, &mut map)?;
-                        exact |= u32::from(is_exact) << at;
-                        present = present & !(1 << at) | u32::from(is_there) << at;
-                    }
-                    Key::Unknown(key) => extra.set(key, unknown_value(&mut map)?),
+            let mut keys = Keys { table: T::KEYS, exact: 0, present: 0, extra: Distinct::new() };
+            while let Some((at, counts)) = keys.next_known(&mut map)? {
+                if counts {
+                    let is_there = object.read(at, &mut map)?;
+                    keys.present = keys.present & !(1 << at) | u32::from(is_there) << at;
+                } else {
+                    T::blank().read(at, &mut map)?;
                 }
             }
-            let missing = T::REQUIRED & !present;
-            if let Some(key) = T::KEYS.get(missing.trailing_zeros() as usize) {
-                return Err(A::Error::missing_field(key));
-            }
-            *object.extra() = extra.into();
+            *object.extra() = keys.into_extra(T::REQUIRED)?;
             Ok(object)
         }
     }
 
     deserializer.deserialize_map(ObjectVisitor(PhantomData))
+}
+
+/// The keys of an object while it is read. What is here is the same for all types of objects, and so in a program once.
+struct Keys {
+    table: &'static [&'static str],
+    /// The known keys that have come in their exact spelling, a bit each.
+    exact: u32,
+    /// Those that have a value.
+    present: u32,
+    extra: Distinct<RawJson>,
+}
+
+impl Keys {
+    /// The place in the table of the next known key, and whether its value counts: it does not in another spelling after
+    /// the exact one.
+    #[inline(never)]
+    fn next_known<'de, A: MapAccess<'de>>(&mut self, map: &mut A) -> Result<Option<(usize, bool)>, A::Error> {
+        while let Some(key) = map.next_key_seed(KeySeed(self.table))? {
+            match key {
+                Key::Known(at, is_exact) => {
+                    let counts = is_exact || self.exact & (1 << at) == 0;
+                    self.exact |= u32::from(is_exact) << at;
+                    return Ok(Some((at, counts)));
+                }
+                Key::Unknown(key) => self.extra.set(key, unknown_value(map)?),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The unknown keys, unless one of these is missing.
+    #[inline(never)]
+    fn into_extra<E: Error>(self, required: u32) -> Result<ExtraKeys, E> {
+        let missing = required & !self.present;
+        match self.table.get(missing.trailing_zeros() as usize) {
+            Some(key) => Err(E::missing_field(key)),
+            None => Ok(self.extra.into()),
+        }
+    }
 }
 
 /// Makes `Deserialize` and `Serialize` for a struct from one table: `"key" => field: Codec`.
