@@ -5,14 +5,14 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use serde::de::value::{MapAccessDeserializer, StrDeserializer};
+use serde::de::value::StrDeserializer;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 
 use super::PluginConfig;
 use crate::RawJson;
 use crate::error::{DecodeError, offset_of};
-use crate::wire::{self, Borrowed, Codec, Distinct, ExtraKeys, Key, KeySeed, Slot};
+use crate::wire::{self, Borrowed, Codec, Distinct, ExtraKeys, InPlace, Key, KeySeed, Slot};
 
 /// The key under which a runtime sends the valid attachments.
 pub const VALID_ATTACHMENTS: &str = "cni.dev/valid-attachments";
@@ -319,7 +319,8 @@ impl<'de> Visitor<'de> for Lists<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<PluginConfig, A::Error> {
         let mut rest = Rest { map, lists: self, valid: Slot::EMPTY, old: Slot::EMPTY };
-        let mut config = PluginConfig::deserialize(MapAccessDeserializer::new(&mut rest))?;
+        let mut config = PluginConfig::default();
+        InPlace(&mut config).visit_map(&mut rest)?;
         if let Some(list) = rest.valid.take() {
             config.valid_attachments = Some(AttachmentList::Good(list));
         }

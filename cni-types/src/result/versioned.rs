@@ -5,7 +5,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use super::convert::{ConversionError, layout_of, to_v020};
 use super::{AddResult, v020, v040};
 use crate::error::{DecodeError, ErrorObject};
-use crate::wire::{self, ExtraKeys, Layout};
+use crate::wire::{self, ExtraKeys, InPlace, Layout, Object};
 use crate::{CniVersion, VersionError};
 
 /// A result in the version it was printed in, or is to be printed in.
@@ -223,11 +223,12 @@ fn v020_body(new: v040::Result, from: CniVersion, to: CniVersion) -> Result<Body
 }
 
 /// Decodes a body; `null` is an empty one.
-fn decode_or_empty<T: serde::de::DeserializeOwned + Default>(json: &[u8]) -> Result<Box<T>, DecodeError> {
-    if json.trim_ascii() == b"null" {
-        return Ok(Box::default());
+fn decode_or_empty<T: Object>(json: &[u8]) -> Result<Box<T>, DecodeError> {
+    let mut body = Box::new(T::blank());
+    if json.trim_ascii() != b"null" {
+        wire::decode_by(InPlace(&mut *body), "result", json)?;
     }
-    wire::decode::<T>("result", json).map(Box::new)
+    Ok(body)
 }
 
 /// The version that a document says, anywhere in it.

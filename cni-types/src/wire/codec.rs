@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use serde::de::{DeserializeOwned, Error, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{AddressText, MAX_NESTING, RawJson, parse_address, parsed};
+use super::{AddressText, ListInPlace, MAX_NESTING, Object, RawJson, parse_address, parsed};
 use crate::{Cidr, Dns};
 
 /// How the value of one key is read and whether it is printed.
@@ -136,7 +136,7 @@ impl Codec for OptAddress {
 /// A list; `null` in it is an error that names the element.
 pub(crate) struct ListOf<T>(PhantomData<T>);
 
-impl<T: DeserializeOwned + Serialize> Codec for ListOf<T> {
+impl<T: Object + Serialize> Codec for ListOf<T> {
     type Value = Vec<T>;
 
     fn absent() -> Vec<T> {
@@ -144,7 +144,8 @@ impl<T: DeserializeOwned + Serialize> Codec for ListOf<T> {
     }
 
     fn read<'de, A: MapAccess<'de>>(place: &mut Vec<T>, map: &mut A) -> Result<bool, A::Error> {
-        Ok(put::<Self>(place, map.next_value()?))
+        place.clear();
+        map.next_value_seed(ListInPlace(place))
     }
 
     fn says_nothing(value: &Vec<T>) -> bool {

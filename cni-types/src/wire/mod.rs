@@ -32,7 +32,7 @@ pub(crate) use distinct::Distinct;
 pub use entries::Entries;
 pub(crate) use extra::Layout;
 pub use extra::{ExtraKeys, RawJson};
-pub(crate) use object::{Key, KeySeed, Object, Slot, bits, read_object, wire_object};
+pub(crate) use object::{InPlace, Key, KeySeed, ListInPlace, Object, Slot, bits, read_object, wire_object};
 pub(crate) use parsed::parsed;
 
 use std::marker::PhantomData;
@@ -68,7 +68,7 @@ pub(crate) fn decode_by<'de, S: DeserializeSeed<'de>>(
 
 /// The text of a value as plugins print it: four spaces a level, no final newline.
 pub(crate) fn to_pretty_json(value: &impl serde::Serialize) -> String {
-    let mut text = Vec::with_capacity(2048);
+    let mut text = Vec::with_capacity(1024);
     // Writing to memory cannot fail, and no type here has a map whose keys are no strings.
     let written =
         value.serialize(&mut serde_json::Serializer::with_formatter(&mut text, pretty::Pretty::default()));

@@ -1,9 +1,8 @@
 //! The macro that reads and writes an object, and the small pieces it needs.
 
 use std::fmt;
-use std::marker::PhantomData;
 
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::{Distinct, ExtraKeys, RawJson, unknown_value};
 
@@ -92,34 +91,91 @@ pub(crate) const fn bits(of: &[bool]) -> u32 {
     bits
 }
 
-/// Reads an object: each value where it belongs, the unknown ones as text.
-pub(crate) fn read_object<'de, T: Object, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
-    struct ObjectVisitor<T>(PhantomData<T>);
+/// Reads an object into a blank one: each value where it belongs, the unknown ones as text.
+///
+/// What is given back instead is moved, and again by each list and object around it.
+pub(crate) struct InPlace<'p, T>(pub(crate) &'p mut T);
 
-    impl<'de, T: Object> Visitor<'de> for ObjectVisitor<T> {
-        type Value = T;
+impl<'de, T: Object> DeserializeSeed<'de> for InPlace<'_, T> {
+    type Value = ();
 
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("an object")
-        }
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
 
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<T, A::Error> {
-            let mut object = T::blank();
-            let mut keys = Keys { table: T::KEYS, exact: 0, present: 0, extra: Distinct::new() };
-            while let Some((at, counts)) = keys.next_known(&mut map)? {
-                if counts {
-                    let is_there = object.read(at, &mut map)?;
-                    keys.present = keys.present & !(1 << at) | u32::from(is_there) << at;
-                } else {
-                    T::blank().read(at, &mut map)?;
-                }
-            }
-            *object.extra() = keys.into_extra(T::REQUIRED)?;
-            Ok(object)
-        }
+impl<'de, T: Object> Visitor<'de> for InPlace<'_, T> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
     }
 
-    deserializer.deserialize_map(ObjectVisitor(PhantomData))
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let Self(object) = self;
+        let mut keys = Keys { table: T::KEYS, exact: 0, present: 0, extra: Distinct::new() };
+        while let Some((at, counts)) = keys.next_known(&mut map)? {
+            if counts {
+                let is_there = object.read(at, &mut map)?;
+                keys.present = keys.present & !(1 << at) | u32::from(is_there) << at;
+            } else {
+                T::blank().read(at, &mut map)?;
+            }
+        }
+        *object.extra() = keys.into_extra(T::REQUIRED)?;
+        Ok(())
+    }
+}
+
+/// Reads an object and gives it back.
+pub(crate) fn read_object<'de, T: Object, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    let mut object = T::blank();
+    InPlace(&mut object).deserialize(deserializer)?;
+    Ok(object)
+}
+
+/// Reads a list of objects, or `null`, into an empty one; says whether there was a list.
+pub(crate) struct ListInPlace<'p, T>(pub(crate) &'p mut Vec<T>);
+
+impl<'de, T: Object> DeserializeSeed<'de> for ListInPlace<'_, T> {
+    type Value = bool;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
+        deserializer.deserialize_option(self)
+    }
+}
+
+impl<'de, T: Object> Visitor<'de> for ListInPlace<'_, T> {
+    type Value = bool;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a sequence")
+    }
+
+    fn visit_none<E>(self) -> Result<bool, E> {
+        Ok(false)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<bool, A::Error> {
+        while elements.next_element_seed(Onto(self.0))?.is_some() {}
+        Ok(true)
+    }
+}
+
+/// Reads an object onto the end of a list.
+struct Onto<'l, T>(&'l mut Vec<T>);
+
+impl<'de, T: Object> DeserializeSeed<'de> for Onto<'_, T> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        self.0.push(T::blank());
+        self.0.last_mut().map_or(Ok(()), |last| InPlace(last).deserialize(deserializer))
+    }
 }
 
 /// The keys of an object while it is read. What is here is the same for all types of objects, and so in a program once.
