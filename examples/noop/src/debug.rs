@@ -6,6 +6,7 @@ use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use cni_skel::types::RawJson;
 use cni_skel::{Result, ResultExt};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -74,13 +75,12 @@ impl Debug {
     pub(crate) fn read(path: &Path) -> Result<Self> {
         let text = File::open(path).and_then(bounded);
         let text = text.with_context(|| format!("reading debug file {path:?}"))?;
-        serde_json::from_slice(&text).with_context(|| format!("decoding debug file {path:?}"))
+        serde_json::from_str(&text).with_context(|| format!("decoding debug file {path:?}"))
     }
 
     /// Writes the debug file again, with the call in it.
-    pub(crate) fn write_back(&self, path: &Path, called: LogEntry) -> Result<()> {
-        let debug = Self { command: called.command, cmd_args: called.cmd_args, ..self.clone() };
-        let text = serde_json::to_vec(&debug)?;
+    pub(crate) fn write_back(&self, path: &Path) -> Result<()> {
+        let text = serde_json::to_vec(self)?;
         // At once: a call that runs at the same time must not read half of it.
         let thread = std::thread::current().id();
         let part = path.with_extension(format!("{}-{thread:?}", std::process::id()));
@@ -97,9 +97,9 @@ impl LogEntry {
             // Two calls at once must not lose each other's entry.
             file.lock()?;
             let text = bounded(&file)?;
-            let mut log: Vec<Self> =
-                if text.is_empty() { Vec::new() } else { serde_json::from_slice(&text)? };
-            log.push(self.clone());
+            let mut log: Vec<RawJson> =
+                if text.is_empty() { Vec::new() } else { serde_json::from_str(&text)? };
+            log.push(RawJson::new(self)?);
             file.set_len(0)?;
             file.rewind()?;
             file.write_all(&serde_json::to_vec(&log)?)
@@ -109,9 +109,9 @@ impl LogEntry {
 }
 
 /// All of a file, if it is no larger than anything that a test has written.
-fn bounded(file: impl Read) -> io::Result<Vec<u8>> {
-    let mut text = Vec::new();
-    file.take(MAX_BYTES + 1).read_to_end(&mut text)?;
+fn bounded(file: impl Read) -> io::Result<String> {
+    let mut text = String::new();
+    file.take(MAX_BYTES + 1).read_to_string(&mut text)?;
     if text.len() as u64 > MAX_BYTES {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("larger than {MAX_BYTES} bytes")));
     }

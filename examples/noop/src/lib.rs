@@ -94,7 +94,9 @@ impl Noop {
             netns_override: text(call, env::NETNS_OVERRIDE),
             stdin_data,
         };
-        let config: Config = serde_json::from_slice(&args.stdin_data).unwrap_or_default();
+        let config =
+            std::str::from_utf8(&args.stdin_data).ok().and_then(|text| serde_json::from_str(text).ok());
+        let config: Config = config.unwrap_or_default();
         let debug = match args.args.parse::<CniArgs>() {
             Err(error) => Err(error.into()),
             Ok(pairs) => match pairs.find("DEBUG").map(PathBuf::from).or(config.debug_file) {
@@ -134,9 +136,8 @@ impl Noop {
     /// What every handler does: write the call down, then fail, or say what is to be said.
     fn behave(&self, version: CniVersion, command: Command, prev_result: Option<&AddResult>) -> Result<()> {
         let mut said = self.said.borrow_mut();
-        let called = LogEntry { command: command.to_string(), cmd_args: self.args.clone() };
         if let Some(log) = &self.command_log {
-            called.append(log)?;
+            LogEntry { command: command.to_string(), cmd_args: self.args.clone() }.append(log)?;
         }
         let debug = self.debug.as_ref().map_err(|error| Error::from(error.to_object()))?;
         let Some((path, debug)) = debug else {
@@ -148,7 +149,9 @@ impl Noop {
         if debug.report_result.is_empty() {
             NO_RESULT.clone_into(&mut debug.report_result);
         }
-        debug.write_back(path, called)?;
+        debug.command = command.to_string();
+        debug.cmd_args = self.args.clone();
+        debug.write_back(path)?;
         said.stderr.clone_from(&debug.report_stderr);
         if debug.exit_with_code > 0 {
             said.exit = Some(u8::try_from(debug.exit_with_code).unwrap_or(u8::MAX));
