@@ -23,8 +23,8 @@ use std::sync::Arc;
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Environment {
     // A few dozen variables at most: a scan is quicker than hashing, and order is kept.
-    // Shared, since a copy is made for each plugin that is run, and for whoever is told of it.
-    variables: Arc<Vec<(OsString, OsString)>>,
+    // The texts are shared, since a copy is made for each plugin that is run, and for whoever is told of it.
+    variables: Vec<(Arc<OsStr>, Arc<OsStr>)>,
 }
 
 impl Environment {
@@ -40,36 +40,35 @@ impl Environment {
 
     /// Sets a variable, whatever it was before.
     pub fn set(&mut self, name: impl Into<OsString>, value: impl Into<OsString>) {
-        let (name, value) = (name.into(), value.into());
-        let variables = Arc::make_mut(&mut self.variables);
-        match variables.iter_mut().find(|(known, _)| *known == name) {
+        let (name, value) = (name.into(), Arc::from(value.into()));
+        match self.variables.iter_mut().find(|(known, _)| **known == *name) {
             Some((_, old)) => *old = value,
-            None => variables.push((name, value)),
+            None => self.variables.push((name.into(), value)),
         }
     }
 
     /// Removes a variable.
     pub fn remove(&mut self, name: impl AsRef<OsStr>) {
         let name = name.as_ref();
-        Arc::make_mut(&mut self.variables).retain(|(known, _)| known != name);
+        self.variables.retain(|(known, _)| **known != *name);
     }
 
     /// The value of a variable.
     pub fn find(&self, name: impl AsRef<OsStr>) -> Option<&OsStr> {
         let name = name.as_ref();
-        self.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
+        self.variables.iter().find(|(known, _)| **known == *name).map(|(_, value)| &**value)
     }
 
     /// The variables, in the order in which they were first set.
     pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
-        self.variables.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+        self.variables.iter().map(|(name, value)| (&**name, &**value))
     }
 }
 
 impl fmt::Debug for Environment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_map();
-        for (name, value) in self.variables.iter() {
+        for (name, value) in &self.variables {
             if name.as_bytes().starts_with(b"CNI_") {
                 shown.entry(name, value);
             } else {
