@@ -36,23 +36,15 @@ impl Identity<'_> {
         (length > MAX_NAME_BYTES).then_some(length)
     }
 
-    /// The name to use when another attachment has Go's.
-    pub(crate) fn second_name(&self) -> String {
-        self.unshared('_')
-    }
-
-    /// The name of the record of an ADD that is under way.
-    pub(crate) fn pending_name(&self) -> String {
-        self.unshared('~')
-    }
-
-    /// Every name in a directory.
+    /// Every name in a directory: the one that Go's library uses, the one to use when another attachment has that, and the one of
+    /// the record of an ADD that is under way.
     pub(crate) fn paths(&self, dir: &Path) -> [PathBuf; 3] {
-        [self.common_name(), self.second_name(), self.pending_name()].map(|name| dir.join(name))
+        let common = self.common_name();
+        let (second, pending) = (self.unshared('_', &common), self.unshared('~', &common));
+        [common, second, pending].map(|name| dir.join(name))
     }
 
-    fn unshared(&self, mark: char) -> String {
-        let common = self.common_name();
+    fn unshared(&self, mark: char, common: &str) -> String {
         let name = format!("{mark}{}.{}.{common}", self.network.len(), self.container_id.len());
         if name.len() <= MAX_NAME_BYTES {
             return name;
@@ -78,15 +70,18 @@ mod tests {
         Identity { network, container_id, ifname }
     }
 
+    /// The second name, and that of the record of an ADD that is under way.
+    fn unshared(identity: Identity<'_>) -> [String; 2] {
+        let [_, second, pending] = identity.paths(Path::new(""));
+        [second, pending].map(|name| name.into_os_string().into_string().unwrap())
+    }
+
     #[test]
     fn only_the_common_name_is_shared() {
         let (one, other) = (of("a-b", "c", "eth0"), of("a", "b-c", "eth0"));
         assert_eq!(one.common_name(), other.common_name());
-        assert_eq!(
-            (one.second_name(), other.second_name()),
-            ("_3.1.a-b-c-eth0".into(), "_1.3.a-b-c-eth0".into())
-        );
-        assert_ne!(one.pending_name(), other.pending_name());
+        assert_eq!(unshared(one), ["_3.1.a-b-c-eth0", "~3.1.a-b-c-eth0"]);
+        assert_eq!(unshared(other), ["_1.3.a-b-c-eth0", "~1.3.a-b-c-eth0"]);
         // What looks like another's second name cannot be a common name: those start with a letter or digit.
         assert_eq!(of("_3.1.a-b", "c", "eth0").common_name(), "_3.1.a-b-c-eth0");
         assert!(cni_types::NetworkName::new("_3.1.a-b").is_err());
@@ -99,10 +94,10 @@ mod tests {
         assert_eq!(one.common_name().len(), 256);
         assert_eq!(one.excess(), Some(256));
         assert_eq!(of(&long, &long[..69], "äääääää").excess(), None);
-        for name in [one.second_name(), one.pending_name()] {
+        for (name, other) in unshared(one).into_iter().zip(unshared(other)) {
             assert!(name.len() <= MAX_NAME_BYTES && name.len() > KEPT_BYTES);
+            assert_ne!(name, other);
         }
-        assert_ne!(one.second_name(), other.second_name());
     }
 
     #[test]
