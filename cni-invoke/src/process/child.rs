@@ -19,8 +19,8 @@ use crate::excerpt::{Printed, Tail, TailBuffer};
 use crate::exec::{Exit, Output, RunError};
 use crate::until::{Interruption, Until, timespec};
 
-/// How much is read at once: what a pipe holds by default.
-const CHUNK: usize = 64 * 1024;
+/// How much is read at once: more than most plugins print.
+const CHUNK: usize = 16 * 1024;
 /// How long a killed process may take to end. One that the kernel does not let die must not hold the caller for ever.
 const DEATH_PATIENCE: Duration = Duration::from_secs(5);
 
