@@ -8,11 +8,11 @@ use std::process::Command;
 const STATIC: [&str; 8] =
     ["noop", "passthrough", "plain", "peak", "bridge", "host-local", "portmap", "cnitool"];
 /// What is built as cargo does it without being asked.
-const DYNAMIC: [&str; 3] = ["noop", "passthrough", "library"];
+const DYNAMIC: [&str; 2] = ["noop", "passthrough"];
 /// The packages of both.
 const PACKAGES: [&str; 6] = ["noop", "bridge", "host-local", "portmap", "cnitool", "cni-benches"];
 /// What programs without a package are built with, as the workspace's release profile builds.
-const LIKE_RELEASE: [&str; 4] = ["-Copt-level=3", "-Clto=fat", "-Ccodegen-units=1", "-Cstrip=symbols"];
+const LIKE_RELEASE: [&str; 4] = ["-Copt-level=s", "-Clto=fat", "-Ccodegen-units=1", "-Cstrip=symbols"];
 /// Where Debian puts the sources of Go's library.
 const GO_SOURCES: &str = "/usr/share/gocode";
 
@@ -43,6 +43,10 @@ impl Programs {
         }
         run(cargo().args(["--target", &triple]).args(selection(&STATIC)));
         run(cargo().args(selection(&DYNAMIC)));
+        // Not the plugins' profile: a program that decodes a lot has cargo's own level, and so have its peers.
+        let fast =
+            ["--config", "profile.release.opt-level=3", "--package", "cni-benches", "--bin", "library"];
+        run(cargo().arg("--target-dir").arg(target.join("fast")).args(fast));
         let empty = workspace().join("benches/peers/empty");
         for name in ["empty", "echo"] {
             for (linked, more) in [("dynamic", None), ("static", Some(format!("--target={triple}")))] {
@@ -85,6 +89,11 @@ impl Programs {
     /// One of ours, dynamic.
     pub(super) fn of_dynamic(&self, name: &str) -> PathBuf {
         self.target.join("release").join(name)
+    }
+
+    /// The program that measures the library.
+    pub(super) fn library(&self) -> PathBuf {
+        self.target.join("fast/release/library")
     }
 
     /// The directory that holds the static ones.

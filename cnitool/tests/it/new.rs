@@ -55,7 +55,9 @@ fn what_is_made_builds_without_a_warning_and_passes_its_tests() {
     for (_, name) in KINDS {
         let manifest = host.read(&format!("{name}/Cargo.toml"));
         let (manifest, profile) = manifest.split_once("\n# One small file").unwrap();
-        assert!(profile.contains("[profile.release]\nlto = \"fat\"\ncodegen-units = 1\nstrip = true\n"));
+        assert!(profile.contains(
+            "[profile.release]\nopt-level = \"s\"\nlto = \"fat\"\ncodegen-units = 1\nstrip = true\n"
+        ));
         host.write(&format!("{name}/Cargo.toml"), manifest);
     }
     fs::copy(repository().join("Cargo.lock"), host.path("Cargo.lock")).unwrap();

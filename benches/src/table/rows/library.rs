@@ -9,7 +9,7 @@ use crate::table::stats::median;
 
 pub(crate) fn run(bench: &Bench, report: &mut Report) {
     let programs = &bench.programs;
-    let ours = programs.of_dynamic("library");
+    let ours = programs.library();
     let go = programs.go.is_ok().then(|| programs.peer("go/library"));
     let work = |path: &std::path::Path, work: &str, times: usize, input: &str| {
         Program::new(path).args([work, &times.to_string()]).stdin(input)
