@@ -86,7 +86,9 @@ impl<'de> Request<'de> {
         fields: Option<&'static [&'static str]>,
         visitor: V,
     ) -> Result<V::Value, serde_json::Error> {
-        let Entries(keys) = serde_json::from_slice(self.json)?;
+        // As text, as everything is read: to read bytes as well takes the parser a second time.
+        let json = str::from_utf8(self.json).map_err(serde_json::Error::custom)?;
+        let Entries(keys) = serde_json::from_str(json)?;
         let mut spelt = Spelt::default();
         for (key, value) in &keys {
             let protocol = PROTOCOL_KEYS.iter().any(|known| known.eq_ignore_ascii_case(key));

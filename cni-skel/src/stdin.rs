@@ -8,6 +8,7 @@ use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{read, retry_on_intr};
 use rustix::stdio::stdin;
+use serde::de::IgnoredAny;
 
 /// The longest stdin that is read, in bytes: a GC request of half a million attachments fits, and any configuration and
 /// `prevResult` that a runtime reads itself; a runaway writer does not.
@@ -94,5 +95,6 @@ impl Stdin {
 }
 
 fn is_document(bytes: &[u8]) -> bool {
-    bytes.trim_ascii_end().ends_with(b"}") && serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok()
+    bytes.trim_ascii_end().ends_with(b"}")
+        && str::from_utf8(bytes).is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok())
 }

@@ -110,7 +110,10 @@ impl Step<'_> {
             Self::Index(index) => format!("[{index}]"),
             Self::Key(None) => String::new(),
             Self::Key(Some(key)) => {
-                let mut key: String = serde_json::from_slice(key).unwrap_or_default();
+                let mut key: String = str::from_utf8(key)
+                    .ok()
+                    .and_then(|key| serde_json::from_str(key).ok())
+                    .unwrap_or_default();
                 if !first {
                     key.insert(0, '.');
                 }
