@@ -176,3 +176,16 @@ fn settings_of_a_bridge_need_a_bridge() {
     let error = netlink.change_bridge(&a, &options).unwrap_err();
     assert!(error.to_string().starts_with(&format!("failed to set {a}: BridgeOptions {{")), "{error}");
 }
+
+#[test]
+fn whether_a_kind_can_be_made_is_told_and_nothing_is() {
+    let Some(host) = TestNetns::new() else { return };
+    let netlink = host.netlink().unwrap();
+    for kind in ["bridge", "ifb", "macvlan", "veth"] {
+        netlink.try_kind(kind).unwrap();
+    }
+    let error = netlink.try_kind("nothing").unwrap_err();
+    assert!(error.is_unsupported());
+    assert!(error.to_string().starts_with(r#"failed to create nothing "cni/probe""#), "{error}");
+    assert_eq!(netlink.links().unwrap().len(), 1);
+}

@@ -141,6 +141,13 @@ fn links(stage: &mut Stage<'_>) {
     stage.step("no settings", stage.inside.change(&eth0, &LinkChange::new().alias("").promisc(false)));
     stage.step("name in use", stage.inside.change(&eth0, &LinkChange::new().name("lo")));
     stage.step("rename", stage.inside.change(&eth0, &LinkChange::new().down().name("eth5").up()));
+    for name in ["a/b", "a:b", "a b", ".", ".."] {
+        stage.step("impossible name", stage.inside.change(&eth0, &LinkChange::new().name(name)));
+        stage.step("impossible name", stage.inside.create(&NewLink::new(name, LinkKind::Ifb)));
+    }
+    for kind in ["ifb", "veth", "bridge", "macvlan", "nothing"] {
+        stage.step(kind, stage.inside.try_kind(kind));
+    }
     stage.step("missing", stage.inside.link("eth0"));
     stage.step("missing index", stage.inside.link_by_index(999));
     let kind = LinkKind::Macvlan { parent: &veth0, mode: MacvlanMode::Private, broadcast_queue: None };

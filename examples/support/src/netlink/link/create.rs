@@ -18,6 +18,9 @@ use crate::netns::NetNs;
 
 pub use netlink_packet_route::link::IpVlanMode as IpvlanMode;
 
+/// A name that no kernel gives a link: its settings have a directory of that name.
+const IMPOSSIBLE_NAME: &str = "cni/probe";
+
 /// A link to create, for [`Handle::create`].
 ///
 /// ```no_run
@@ -269,5 +272,28 @@ impl Handle {
         let message = RouteNetlinkMessage::NewLink(link.message()?);
         self.request(&message, NLM_F_CREATE | NLM_F_EXCL, || format!("failed to create {link}"))?;
         Ok(())
+    }
+
+    /// Whether links of a kind can be created, in the kernel's words for it: `vlan`. Nothing is. The kernel loads a module
+    /// that it needs, as it does for [`create`](Self::create).
+    ///
+    /// # Errors
+    ///
+    /// If the kernel has no such kind, [`Error::is_unsupported`] is true; if privileges are missing,
+    /// [`Error::is_not_permitted`].
+    ///
+    /// [`Error::is_unsupported`]: crate::Error::is_unsupported
+    /// [`Error::is_not_permitted`]: crate::Error::is_not_permitted
+    pub fn try_kind(&self, kind: &str) -> Result<()> {
+        let mut link = LinkMessage::default();
+        link.attributes.push(LinkAttribute::IfName(IMPOSSIBLE_NAME.into()));
+        link.attributes.push(LinkAttribute::LinkInfo(vec![LinkInfo::Kind(kind.into())]));
+        let message = RouteNetlinkMessage::NewLink(link);
+        let attempt = || format!("failed to create {kind} {IMPOSSIBLE_NAME:?}");
+        match self.request(&message, NLM_F_CREATE | NLM_F_EXCL, attempt) {
+            Err(error) if error.is_unsupported() || error.is_not_permitted() => Err(error),
+            // The kind is looked for before the name is looked at.
+            _ => Ok(()),
+        }
     }
 }

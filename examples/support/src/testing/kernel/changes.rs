@@ -28,7 +28,8 @@ impl State {
             LinkInfo::Kind(kind) => Some(kind.clone()),
             _ => None,
         });
-        let kind = kind.ok_or(RawErrno::OPNOTSUPP)?;
+        let is_known = |kind: &InfoKind| !matches!(kind, InfoKind::Other(_));
+        let kind = kind.filter(is_known).ok_or(RawErrno::OPNOTSUPP)?;
         let mut peer = None;
         let mut data = None;
         for info in info {

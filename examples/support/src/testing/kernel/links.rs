@@ -210,6 +210,11 @@ impl State {
     }
 
     pub(super) fn name_is_free(&self, netns: usize, name: &str) -> Answer<()> {
+        if matches!(name, "." | "..")
+            || name.contains(|c: char| matches!(c, '/' | ':') || c.is_ascii_whitespace())
+        {
+            return Err(RawErrno::INVAL);
+        }
         let taken = self.namespaces[netns].links.iter().any(|link| link.name == name);
         if taken { Err(RawErrno::EXIST) } else { Ok(()) }
     }
