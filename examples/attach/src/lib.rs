@@ -7,6 +7,7 @@
 //! | --- | --- |
 //! | [`addresses`] | how a link gets addresses and routes, and how duplicates are found |
 //! | [`check`] | whether link, addresses and routes are as ADD said |
+//! | [`driver`] | whether the kernel has what makes links of a kind |
 //! | [`host`] | what the host must let happen: forwarding, and no router advertisements |
 //! | [`keys`] | what keys that many plugins have may say |
 //! | [`masquerade`] | which rules of the firewall hide addresses behind the host's |
@@ -21,6 +22,7 @@
 
 pub mod addresses;
 pub mod check;
+pub mod driver;
 pub mod host;
 pub mod keys;
 pub mod masquerade;

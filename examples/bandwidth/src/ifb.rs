@@ -10,7 +10,7 @@ use plugin_attach::veth;
 use plugin_support::netlink::{Handle, Link, LinkChange, LinkKind, NewLink};
 
 /// What the kernel calls such a link.
-const KIND: &str = "ifb";
+pub(crate) const KIND: &str = "ifb";
 /// What the names start with, and how many digits of a hash follow.
 const PREFIX: &str = "bwp";
 const DIGITS: usize = 12;

@@ -45,12 +45,13 @@ use cni_skel::{
     AddRequest, AddResult, CheckRequest, CniPlugin, DelRequest, Error, ErrorCode, GcRequest, Plugin, Result,
     ResultExt, StatusRequest,
 };
+use plugin_attach::driver;
 use plugin_attach::result::interface;
 use plugin_attach::single::Place;
 use plugin_attach::teardown::netns_if_there;
 use plugin_attach::{Owner, Undo, veth};
 use plugin_support::kernel::Kernel;
-use plugin_support::netlink::{Handle, Link, LinkKind, NewLink, Qdisc, TokenBucket};
+use plugin_support::netlink::{Handle, Link, Qdisc, TokenBucket};
 
 use self::bucket::Clock;
 
@@ -183,7 +184,7 @@ impl Plugin for Bandwidth {
         Limits::new(req.config(), req.runtime())?;
         let can_work = || -> Result<()> {
             Clock::read()?;
-            Ok(has_ifb(&self.kernel.current()?.netlink()?)?)
+            driver::status(&self.kernel, ifb::KIND)
         };
         can_work().context("no rate can be limited").code(ErrorCode::PLUGIN_NOT_AVAILABLE)
     }
@@ -298,15 +299,4 @@ fn check_rate(netlink: &Handle, link: &Link, expected: &TokenBucket) -> Result<(
         }
     }
     Ok(())
-}
-
-/// Whether the kernel has such links: one that cannot be is refused otherwise than one of an unknown kind.
-fn has_ifb(netlink: &Handle) -> plugin_support::Result<()> {
-    const PROBE: &str = "bwp-probe";
-    match netlink.create(&NewLink::new(PROBE, LinkKind::Ifb).mtu(u32::MAX)) {
-        Err(error) if error.is_unsupported() || error.is_not_permitted() => Err(error),
-        Err(_) => Ok(()),
-        // A kernel that takes any size.
-        Ok(()) => netlink.link(PROBE).and_then(|link| netlink.delete(&link)),
-    }
 }

@@ -17,13 +17,14 @@
 //! | A `prevResult` is dropped, and so is name resolution that the configuration asks for. | They are in the result. |
 //! | DEL fails without an IPAM plugin, stops when that fails, and deletes whatever link has the name. | It goes on, and leaves links of another kind and those that their alias says are another attachment's. |
 //! | CHECK does not look at routes. | It does. |
-//! | GC does nothing. | It tells the IPAM plugin. |
+//! | GC does nothing; STATUS asks the IPAM plugin alone. | GC tells the IPAM plugin; STATUS also tells that the kernel's driver is missing (50). |
 
 use cni_skel::{
     AddRequest, AddResult, CheckRequest, CniPlugin, Context, DelRequest, GcRequest, Plugin, Result,
     ResultExt, StatusRequest,
 };
 use plugin_attach::addresses::Manner;
+use plugin_attach::driver;
 use plugin_attach::single::{self, Addresses, Place, Single};
 use plugin_support::kernel::Kernel;
 use plugin_support::netlink::{LinkKind, NewLink};
@@ -73,6 +74,7 @@ impl Plugin for Dummy {
 
     fn status(&self, req: &StatusRequest<Self>) -> Result<()> {
         has_ipam(req)?;
+        driver::status(&self.kernel, KIND)?;
         req.ipam()?.status()
     }
 

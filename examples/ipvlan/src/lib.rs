@@ -22,7 +22,7 @@
 //! | DEL fails without a default route, or where the configuration has become wrong. | It looks at neither. |
 //! | DEL stops when the IPAM plugin fails, and deletes whatever link has the name. | It goes on, and leaves links of another kind and those that their alias says are another attachment's. |
 //! | CHECK without `master` fails always, and does not see a link that is down or on another master. | It passes, and sees them. |
-//! | GC does nothing; STATUS asks the IPAM plugin alone. | GC tells the IPAM plugin; STATUS also tells that the master is missing (50). |
+//! | GC does nothing; STATUS asks the IPAM plugin alone. | GC tells the IPAM plugin; STATUS also tells that the master, or the kernel's driver, is missing (50). |
 
 mod config;
 
@@ -31,6 +31,7 @@ use cni_skel::{
     StatusRequest,
 };
 use plugin_attach::addresses::Manner;
+use plugin_attach::driver;
 use plugin_attach::master;
 use plugin_attach::single::{self, Addresses, Place, Single};
 use plugin_support::kernel::Kernel;
@@ -104,6 +105,7 @@ impl Plugin for Ipvlan {
         if settings.master.is_some() || req.wants_ipam() {
             master::status(&self.kernel, settings.link_in_container, settings.master, settings.mtu)?;
         }
+        driver::status(&self.kernel, KIND)?;
         if req.wants_ipam() { req.ipam()?.status() } else { Ok(()) }
     }
 

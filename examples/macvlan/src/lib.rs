@@ -26,7 +26,7 @@
 //! | DEL stops when the IPAM plugin fails, and deletes whatever link has the name. | It goes on, and leaves links of another kind and those that their alias says are another attachment's. |
 //! | CHECK demands that the master exists. | It demands that the interface is on it, is up, and has the MTU, the queue and the routes to its networks, too. |
 //! | CHECK of a container on the default route's link fails when that route changes. | It passes. |
-//! | GC does nothing; STATUS asks the IPAM plugin alone. | GC tells the IPAM plugin; STATUS also tells that the master is missing (50). |
+//! | GC does nothing; STATUS asks the IPAM plugin alone. | GC tells the IPAM plugin; STATUS also tells that the master, or the kernel's driver, is missing (50). |
 //! | A malformed MAC is noticed half way. | Everything that the configuration can tell is refused before anything is made. |
 
 mod config;
@@ -36,6 +36,7 @@ use cni_skel::{
     StatusRequest,
 };
 use plugin_attach::addresses::Manner;
+use plugin_attach::driver;
 use plugin_attach::master;
 use plugin_attach::single::{self, Addresses, Place, Single};
 use plugin_support::kernel::Kernel;
@@ -100,6 +101,7 @@ impl Plugin for Macvlan {
     fn status(&self, req: &StatusRequest<Self>) -> Result<()> {
         let settings = Settings::new(req.config())?;
         master::status(&self.kernel, settings.link_in_container, settings.master, settings.mtu)?;
+        driver::status(&self.kernel, KIND)?;
         if req.wants_ipam() { req.ipam()?.status() } else { Ok(()) }
     }
 

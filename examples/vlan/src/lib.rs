@@ -23,7 +23,7 @@
 //! | DEL stops when the IPAM plugin fails, and deletes whatever link has the name. | It goes on, and leaves links of another kind and those that their alias says are another attachment's. |
 //! | CHECK tells of a wrong VLAN as "promisc", and does not see a link that is down or on another master. | It tells, and sees them. |
 //! | CHECK fails when a later plugin of the chain has changed the MTU. | It passes, if the result says so or cannot. |
-//! | GC does nothing; STATUS asks the IPAM plugin alone. | GC tells the IPAM plugin; STATUS also tells that the master is missing (50). |
+//! | GC does nothing; STATUS asks the IPAM plugin alone. | GC tells the IPAM plugin; STATUS also tells that the master, or the kernel's driver, is missing (50). |
 
 mod config;
 
@@ -32,6 +32,7 @@ use cni_skel::{
     ResultExt, StatusRequest,
 };
 use plugin_attach::addresses::Manner;
+use plugin_attach::driver;
 use plugin_attach::master;
 use plugin_attach::single::{self, Addresses, Place, Single};
 use plugin_support::kernel::Kernel;
@@ -94,6 +95,7 @@ impl Plugin for Vlan {
         let settings = Settings::new(req.config())?;
         has_ipam(req)?;
         master::status(&self.kernel, settings.link_in_container, Some(settings.master), settings.mtu)?;
+        driver::status(&self.kernel, KIND)?;
         req.ipam()?.status()
     }
 

@@ -16,13 +16,14 @@
 //! | An ADD that fails leaves a domain without interfaces. | Nothing is left. |
 //! | CHECK does not look at the table, nor whether the domain is up. | It does. |
 //! | DEL fails when interface or namespace are gone, or the configuration makes no sense, and takes an interface out of whatever it is a port of. | It succeeds, and leaves ports of others. |
-//! | STATUS is always good. | It tells that the configuration makes no sense. |
+//! | STATUS is always good. | It tells that the configuration makes no sense (7), or that the kernel's driver is missing (50). |
 
 use cni_skel::{
     AddRequest, AddResult, CheckRequest, CniPlugin, DelRequest, Error, ErrorCode, Plugin, Result, ResultExt,
     StatusRequest,
 };
 use plugin_attach::Undo;
+use plugin_attach::driver;
 use plugin_attach::teardown::netns_if_there;
 use plugin_support::kernel::Kernel;
 use plugin_support::netlink::{
@@ -123,8 +124,8 @@ impl Plugin for Vrf {
     }
 
     fn status(&self, req: &StatusRequest<Self>) -> Result<()> {
-        // Whether a kernel has domains can only be told by making one.
-        req.config().name().map(drop)
+        req.config().name()?;
+        driver::status(&self.kernel, "vrf")
     }
 }
 

@@ -94,6 +94,24 @@ impl<P: Plugin + Default> Node<P> {
         self.run(call, &json!({})).assert_success();
     }
 
+    /// Asserts that STATUS says of the kernel's driver what an ADD has found.
+    ///
+    /// # Panics
+    ///
+    /// When it says something else, or makes a link.
+    pub fn assert_status_agrees(&self, config: &Value, is_made: bool) {
+        let before = self.links();
+        let outcome = self.run(Invocation::status().config(config), &json!({}));
+        if is_made {
+            outcome.assert_success();
+        } else {
+            let error = outcome.assert_error(50);
+            assert!(error.msg.contains("the kernel lacks the driver, which \"modprobe "), "{error}");
+            assert!(error.msg.ends_with("operation not supported"), "{error}");
+        }
+        assert_eq!(self.links(), before);
+    }
+
     /// Runs a plugin's binary.
     ///
     /// # Panics

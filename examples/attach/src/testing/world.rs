@@ -252,6 +252,27 @@ impl<P: Plugin> World<P> {
         }
     }
 
+    /// Asserts that STATUS tells that the kernel lacks the driver of a kind of link, and which module has it. It makes
+    /// nothing, whether or not the driver is there.
+    ///
+    /// # Panics
+    ///
+    /// When it does not.
+    pub fn assert_status_tells_of_a_missing_driver(&self, config: &Value, kind: &str, module: &str) {
+        let before = self.fake.log();
+        let status = || self.run(Invocation::status().config(config));
+        self.fake.refuse(format!("create {kind}"), 95);
+        let outcome = status();
+        let error = outcome.assert_error(50);
+        let told = format!(
+            "no {kind} link can be made: the kernel lacks the driver, which \"modprobe {module}\" loads"
+        );
+        assert!(error.msg.starts_with(&told), "{error}");
+        assert!(commands(&outcome).is_empty());
+        status().assert_success();
+        assert_eq!(self.fake.log(), before);
+    }
+
     /// Asserts that GC asks the IPAM plugin, and succeeds without one.
     ///
     /// # Panics

@@ -414,9 +414,13 @@ fn status_tells_that_the_kernel_has_no_such_link() {
     let status = |keys: &Value| world.run(Invocation::status().config(config("1.1.0", keys)));
     status(&json!({})).assert_success();
     status(&json!({"egressRate": 5})).assert_error(7);
-    world.fake.refuse("create ifb \"bwp-probe\"", 95);
+    world.fake.refuse("create ifb \"cni/probe\"", 95);
     let outcome = status(&json!({}));
-    assert!(outcome.assert_error(50).msg.starts_with("no rate can be limited"));
+    let msg = &outcome.assert_error(50).msg;
+    assert!(
+        msg.starts_with("no rate can be limited: no ifb link can be made: ") && msg.contains("modprobe ifb"),
+        "{msg}"
+    );
     assert!(ifbs(&world.host()).is_empty());
 }
 

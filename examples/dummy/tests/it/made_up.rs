@@ -107,6 +107,11 @@ fn links_of_another_kind_are_left_alone() {
 }
 
 #[test]
+fn status_tells_that_the_kernel_lacks_the_driver() {
+    world().assert_status_tells_of_a_missing_driver(&config(&json!({})), "dummy", "dummy");
+}
+
+#[test]
 fn gc_asks_the_ipam_plugin() {
     world().assert_gc_asks_the_ipam_plugin(&config(&json!({})));
 }

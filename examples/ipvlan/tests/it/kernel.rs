@@ -22,6 +22,7 @@ fn containers_reach_each_other_or_the_kernel_says_that_it_cannot() {
         let config = config(&json!({"mode": mode}));
         let addresses = |host: u8| json!({"ips": [{"address": format!("10.1.0.{host}/24")}, {"address": format!("fd00:1::{host}/64")}]});
         let outcome = node.run(Invocation::add("a", a.path(), "eth0").config(&config), &addresses(5));
+        node.assert_status_agrees(&config, outcome.error().is_none());
         if let Some(error) = outcome.error() {
             assert!(error.msg.starts_with("failed to create ipvlan: "), "{error}");
             assert!(error.msg.ends_with("operation not supported"), "{error}");

@@ -316,6 +316,11 @@ fn status_tells_that_the_master_is_missing_and_asks_the_ipam_plugin() {
 }
 
 #[test]
+fn status_tells_that_the_kernel_lacks_the_driver() {
+    world().assert_status_tells_of_a_missing_driver(&l3(&json!({})), "macvlan", "macvlan");
+}
+
+#[test]
 fn gc_asks_the_ipam_plugin() {
     world().assert_gc_asks_the_ipam_plugin(&l3(&json!({"master": "gone"})));
 }

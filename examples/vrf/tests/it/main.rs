@@ -172,9 +172,9 @@ fn check_sees_what_is_gone_or_changed() {
 }
 
 #[test]
-fn status_and_gc_have_nothing_to_do_but_read() {
+fn status_looks_for_name_and_driver_and_gc_has_nothing_to_do() {
     let world = world();
-    world.run(Invocation::status().config(config("1.1.0", &json!({})))).assert_success();
+    world.assert_status_tells_of_a_missing_driver(&config("1.1.0", &json!({})), "vrf", "vrf");
     world.run(Invocation::status().config(config("1.1.0", &json!({"vrfname": ""})))).assert_error(7);
     world.run(Invocation::gc([]).config(config("1.1.0", &json!({})))).assert_success();
 }
@@ -216,6 +216,7 @@ fn the_kernel_has_domains_or_says_that_it_has_not() {
             assert!(msg.starts_with("cmdAdd failed: could not add VRF blue: "), "{whose}: {msg}");
             assert!(msg.ends_with("operation not supported"), "{whose}: {msg}");
         }
+        node.assert_status_agrees(&self::config("1.1.0", &json!({})), added.success);
         for _ in 0..2 {
             assert!(node.call(&binary, "DEL", "c1", a.path(), &config).success, "{whose}");
         }
