@@ -2,6 +2,7 @@
 //!
 //! A failure does not keep the rest from going, and the addresses are given back in any case.
 
+use std::collections::HashSet;
 use std::net::IpAddr;
 use std::panic::resume_unwind;
 use std::thread;
@@ -98,8 +99,8 @@ pub fn pair<P: CniPlugin>(
 /// When the kernel refuses; the others are deleted all the same.
 pub fn collect_pairs(kernel: &Kernel, network: &str, valid: &[Attachment]) -> Result<()> {
     let of_network = network_key(network);
-    let valid: Vec<_> = valid.iter().map(|valid| Owner::of(network, valid).key()).collect();
-    let is_stale = |key: &str| key.starts_with(&of_network) && !valid.iter().any(|valid| valid == key);
+    let valid: HashSet<_> = valid.iter().map(|valid| Owner::of(network, valid).key()).collect();
+    let is_stale = |key: &str| key.starts_with(&of_network) && !valid.contains(key);
     veth::delete_labelled(&kernel.current()?.netlink()?, is_stale)
 }
 

@@ -4,6 +4,8 @@
 //! interface gets Go's name, by which Go's plugin deletes it, and any other a name of its own. An alias says whose it is;
 //! Go's have none, and belong to the interface whose traffic is redirected to them.
 
+use std::collections::HashSet;
+
 use cni_skel::{Error, Result, ResultExt};
 use plugin_attach::owner::{Owner, digest, network_key};
 use plugin_attach::veth;
@@ -119,13 +121,14 @@ pub(crate) fn of(netlink: &Handle, owner: &Owner, end: Option<&Link>, alive: boo
 /// What GC removes: those of the network whose attachment is not valid, and those without owner that nobody uses.
 pub(crate) fn stale(netlink: &Handle, network: &str, valid: &[Owner]) -> Result<Vec<Link>> {
     let of_network = network_key(network);
-    let keys: Vec<_> = valid.iter().map(Owner::key).collect();
-    let shared: Vec<_> = valid.iter().map(|owner| shared_name(&owner.network, &owner.container_id)).collect();
+    let keys: HashSet<_> = valid.iter().map(Owner::key).collect();
+    let shared: HashSet<_> =
+        valid.iter().map(|owner| shared_name(&owner.network, &owner.container_id)).collect();
     let mut found = Vec::new();
     for link in netlink.links()? {
         let is_stale = match veth::key(&link) {
             _ if !link.is_kind(KIND) => false,
-            Some(key) => key.starts_with(&of_network) && !keys.iter().any(|valid| valid == key),
+            Some(key) => key.starts_with(&of_network) && !keys.contains(key),
             None => {
                 is_name(&link.name) && !shared.contains(&link.name) && redirecting(netlink, &link)?.is_empty()
             }

@@ -169,7 +169,7 @@ fn missing(table: &Table, family: Family, wanted: &Wanted) -> Result<()> {
     let mut rules = Vec::new();
     if let Some(admin_chain) = &wanted.admin_chain {
         for chain in [CNI_FORWARD, admin_chain] {
-            if table.chain(chain).is_none() {
+            if !table.has_chain(chain) {
                 return Err(Error::message(format!("expected chain {chain} of table {FILTER} not found")));
             }
         }
@@ -226,7 +226,7 @@ fn has(table: &Table, chain: &str, rule: &Rule) -> bool {
 }
 
 fn with_chain(change: Change, table: &Table, chain: &str) -> Change {
-    if table.chain(chain).is_some() { change } else { change.new_chain(chain) }
+    if table.has_chain(chain) { change } else { change.new_chain(chain) }
 }
 
 const RULES: &str = "CNI firewall plugin rules";

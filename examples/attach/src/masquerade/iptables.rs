@@ -1,5 +1,6 @@
 //! Masquerade by `iptables`: a chain for each container, entered from POSTROUTING by each of its addresses.
 
+use std::collections::HashSet;
 use std::net::IpAddr;
 
 use cni_skel::{Cidr, Error, Result};
@@ -38,8 +39,8 @@ pub(super) fn add(tools: &dyn Tools, owner: &Owner, family: Family, addresses: &
         return Err(error.into());
     }
     match iptables.table(TABLE) {
-        Ok(table) if table.chain(&wanted.chain).is_some() => change_from(&iptables, table, |table| {
-            let is_there = table.chain(&wanted.chain).is_some();
+        Ok(table) if table.has_chain(&wanted.chain) => change_from(&iptables, table, |table| {
+            let is_there = table.has_chain(&wanted.chain);
             (if is_there { wanted.beside(table) } else { wanted.in_a_new_chain() }, ())
         }),
         _ => Err(error.into()),
@@ -70,7 +71,7 @@ pub(super) fn remove(tools: &dyn Tools, owner: &Owner, family: Family, known: &K
         let mut change = doomed
             .into_iter()
             .fold(Change::to(TABLE), |change, rule| change.delete(POSTROUTING, rule.clone()));
-        if left.is_empty() && table.chain(&chain).is_some() {
+        if left.is_empty() && table.has_chain(&chain) {
             change = change.chain(&chain).delete_chain(&chain);
         }
         let any = !change.is_empty();
@@ -103,22 +104,21 @@ pub(super) fn check(tools: &dyn Tools, owner: &Owner, family: Family, addresses:
 pub(super) fn collect(tools: &dyn Tools, family: Family, network: &str, valid: &[Owner]) -> Result<()> {
     let iptables = Iptables::new(tools, family);
     let comment = iptables_comment_of(network);
-    let valid: Vec<_> = valid.iter().map(Owner::masquerade_chain).collect();
-    let is_stale = |chain: &str| is_masquerade_chain(chain) && !valid.iter().any(|valid| valid == chain);
+    let valid: HashSet<_> = valid.iter().map(Owner::masquerade_chain).collect();
+    let is_stale = |chain: &str| is_masquerade_chain(chain) && !valid.contains(chain);
     let is_of_network =
         |rule: &Vec<String>| value_of(rule, "--comment").is_some_and(|of_rule| of_rule.starts_with(&comment));
     change_from(&iptables, iptables.table(TABLE)?, |table| {
         let mut change = Change::to(TABLE);
-        let mut stale: Vec<&str> = Vec::new();
+        let mut stale: HashSet<&str> = HashSet::new();
         for rule in table.rules(POSTROUTING).iter().filter(|rule| is_of_network(rule)) {
             if let Some(chain) = value_of(rule, "-j").filter(|chain| is_stale(chain)) {
                 change = change.delete(POSTROUTING, rule.clone());
-                stale.push(chain);
+                stale.insert(chain);
             }
         }
-        for chain in &table.chains {
-            let name = chain.name.as_str();
-            if is_stale(name) && (stale.contains(&name) || chain.rules.iter().any(is_of_network)) {
+        for (name, rules) in &table.chains {
+            if is_stale(name) && (stale.contains(name.as_str()) || rules.iter().any(is_of_network)) {
                 change = change.chain(name).delete_chain(name);
             }
         }

@@ -1,5 +1,7 @@
 //! Masquerade by `nft`: one table for all, with a rule for each address.
 
+use std::collections::HashSet;
+
 use cni_skel::{Cidr, Error, Result};
 use plugin_support::firewall::nft::{Nft, Rule, Table, quoted};
 use plugin_support::firewall::{Tools, transact};
@@ -73,9 +75,8 @@ pub(super) fn check(tools: &dyn Tools, owner: &Owner, addresses: &[Cidr]) -> Res
 ///
 /// When the program is missing or refuses.
 pub(super) fn collect(tools: &dyn Tools, network: &str, valid: &[Owner]) -> Result<()> {
-    let (of_network, valid) = (network_key(network), valid.iter().map(Owner::key).collect::<Vec<_>>());
-    remove_where(tools, |key| key.starts_with(&of_network) && !valid.iter().any(|valid| valid == key))
-        .map(drop)
+    let (of_network, valid) = (network_key(network), valid.iter().map(Owner::key).collect::<HashSet<_>>());
+    remove_where(tools, |key| key.starts_with(&of_network) && !valid.contains(key)).map(drop)
 }
 
 fn remove_where(tools: &dyn Tools, is_doomed: impl Fn(&str) -> bool) -> Result<bool> {

@@ -23,7 +23,7 @@ use cni_skel::capability::Protocol;
 use plugin_support::firewall::iptables::{Change, Iptables, Table};
 use plugin_support::firewall::{self, Family, Tools};
 
-use self::seen::{Entry, Group, has};
+use self::seen::{Entries, Entry, Group, has};
 use crate::config::Mark;
 use crate::names::{self, Named};
 use crate::rules::{Claim, Forwarding, Owner, Removal, Source};
@@ -118,10 +118,11 @@ pub(crate) fn collect(
     transact(tools, family, |table| {
         let dead = seen::chains_of(table, network).filter(|chain| !is_valid(chain));
         let (mut change, mut ports) = removal(table, removals);
+        let entries = Entries::of(table, DNAT);
         for chain in dead {
             // One that the removals are about already, or the same by another entry.
             if !removed.contains(chain) {
-                change = empty(change, table, DNAT, chain, |_| false, &mut ports);
+                change = empty(change, table, &entries, chain, |_| false, &mut ports);
             }
         }
         Ok((change, ports))
@@ -176,11 +177,11 @@ fn addition(table: &Table, owner: &Owner, forwarding: &Forwarding, others: &[IpA
         }
     }
     let chain = names::dnat_chain(&owner.network, &owner.container_id);
-    if table.chain(&chain).is_some() {
+    if table.has_chain(&chain) {
         change = keep(
             change,
             table,
-            DNAT,
+            &Entries::of(table, DNAT),
             &chain,
             |group| group.address().is_some_and(|address| others.contains(&address)),
             &mut Vec::new(),
@@ -198,20 +199,21 @@ fn addition(table: &Table, owner: &Owner, forwarding: &Forwarding, others: &[IpA
 }
 
 fn with_chain(change: Change, table: &Table, chain: &str) -> Change {
-    if table.chain(chain).is_some() { change } else { change.new_chain(chain) }
+    if table.has_chain(chain) { change } else { change.new_chain(chain) }
 }
 
 fn removal(table: &Table, removals: &[Removal]) -> Plan {
     let (mut change, mut ports) = (Change::to(NAT), Vec::new());
+    let (entries, old_entries) = (Entries::of(table, DNAT), Entries::of(table, OLD_SNAT));
     for removal in removals {
         let chain = names::dnat_chain(&removal.network, &removal.container_id);
-        if table.chain(&chain).is_some() {
+        if table.has_chain(&chain) {
             let stays = |group: &Group<'_>| !removal.takes_from_network(group.address());
-            change = empty(change, table, DNAT, &chain, stays, &mut ports);
+            change = empty(change, table, &entries, &chain, stays, &mut ports);
         }
         let old_chain = names::old_snat_chain(&removal.network, &removal.container_id);
-        if table.chain(&old_chain).is_some() {
-            change = empty(change, table, OLD_SNAT, &old_chain, |_| false, &mut ports);
+        if table.has_chain(&old_chain) {
+            change = empty(change, table, &old_entries, &old_chain, |_| false, &mut ports);
         }
     }
     (change, ports)
@@ -221,13 +223,13 @@ fn removal(table: &Table, removals: &[Removal]) -> Plan {
 fn empty(
     change: Change,
     table: &Table,
-    entered_from: &str,
+    entries: &Entries<'_>,
     chain: &str,
     stays: impl Fn(&Group<'_>) -> bool,
     ports: &mut Vec<u16>,
 ) -> Change {
     let all_go = !Group::all(table, chain).iter().any(&stays);
-    let change = keep(change, table, entered_from, chain, stays, ports);
+    let change = keep(change, table, entries, chain, stays, ports);
     if all_go { change.delete_chain(chain) } else { change }
 }
 
@@ -235,7 +237,7 @@ fn empty(
 fn keep(
     mut change: Change,
     table: &Table,
-    entered_from: &str,
+    entries: &Entries<'_>,
     chain: &str,
     stays: impl Fn(&Group<'_>) -> bool,
     ports: &mut Vec<u16>,
@@ -248,8 +250,8 @@ fn keep(
     }
     let is_needed =
         |entry: &Entry<'_>| staying.iter().filter_map(|group| group.dnat).any(|dnat| entry.covers(&dnat));
-    for entry in Entry::all(table, entered_from).filter(|entry| entry.chain == chain && !is_needed(entry)) {
-        change = change.delete(entered_from, entry.rule.to_vec());
+    for entry in entries.to(chain).iter().filter(|entry| !is_needed(entry)) {
+        change = change.delete(entries.from, entry.rule.to_vec());
     }
     let udp = going.iter().filter_map(|group| group.dnat).filter(|dnat| dnat.protocol == Protocol::Udp);
     ports.extend(udp.map(|dnat| dnat.host_port));

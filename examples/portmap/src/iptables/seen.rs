@@ -1,5 +1,6 @@
 //! Rules as `iptables-save` shows them, read for what they do. Words come in another order than they were given.
 
+use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
 
 use cni_skel::capability::Protocol;
@@ -24,6 +25,14 @@ pub(super) struct Entry<'t> {
     pub(super) rule: &'t [String],
     /// The container's chain.
     pub(super) chain: &'t str,
+}
+
+/// The rules that lead to containers' chains, by those.
+#[derive(Debug)]
+pub(super) struct Entries<'t> {
+    /// The chain that they are in.
+    pub(super) from: &'static str,
+    by_chain: HashMap<&'t str, Vec<Entry<'t>>>,
 }
 
 impl<'t> Group<'t> {
@@ -51,7 +60,7 @@ impl<'t> Group<'t> {
 
 impl<'t> Entry<'t> {
     /// The entries of a chain to containers' chains, in order.
-    pub(super) fn all(table: &'t Table, entered_from: &str) -> impl Iterator<Item = Self> {
+    fn all(table: &'t Table, entered_from: &str) -> impl Iterator<Item = Self> {
         let rules = table.rules(entered_from).iter();
         rules.filter_map(|rule| value_of(rule, "-j").map(|chain| Self { rule, chain }))
     }
@@ -83,24 +92,36 @@ impl<'t> Entry<'t> {
     }
 }
 
+impl<'t> Entries<'t> {
+    /// Those of a chain.
+    pub(super) fn of(table: &'t Table, from: &'static str) -> Self {
+        let mut by_chain: HashMap<_, Vec<_>> = HashMap::new();
+        for entry in Entry::all(table, from) {
+            by_chain.entry(entry.chain).or_default().push(entry);
+        }
+        Self { from, by_chain }
+    }
+
+    /// Those that lead to a container's chain, in order.
+    pub(super) fn to(&self, chain: &str) -> &[Entry<'t>] {
+        self.by_chain.get(chain).map_or(&[], Vec::as_slice)
+    }
+}
+
 /// Whether a chain has a rule with these words next to each other. What is before and after them is not looked at:
 /// programs of other versions may write it otherwise, and an administrator may have added to it.
 pub(super) fn has(table: &Table, chain: &str, words: &[&str]) -> bool {
     table.rules(chain).iter().any(|rule| rule.windows(words.len()).any(|part| part == words))
 }
 
-/// The chains of a network's containers, as far as their entries tell; one for each entry.
+/// The chains of a network's containers, as far as their entries tell, each once.
 pub(super) fn chains_of<'t>(table: &'t Table, network: &'t str) -> impl Iterator<Item = &'t str> {
     let entries = Entry::all(table, DNAT).filter(move |entry| {
         entry.chain.starts_with(names::DNAT_PREFIX)
             && entry.named().is_some_and(|named| named.network == network)
     });
-    let mut known: Vec<&str> = Vec::new();
-    entries.map(|entry| entry.chain).filter(move |chain| {
-        let new = !known.contains(chain);
-        known.push(chain);
-        new
-    })
+    let mut known = HashSet::new();
+    entries.map(|entry| entry.chain).filter(move |chain| known.insert(*chain))
 }
 
 /// What other containers have.

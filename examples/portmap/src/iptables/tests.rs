@@ -236,6 +236,47 @@ fn gc_removes_nothing_twice() {
 }
 
 #[test]
+fn gc_of_many_takes_of_each_what_is_its_own_in_order() {
+    // So many that whoever compares each with each is not done for minutes.
+    const CONTAINERS: usize = 10_000;
+    let id = |number: usize| format!("c{number}");
+    let chain = |number| names::dnat_chain("br", &id(number));
+    let entry = |number: usize, protocol: &str| {
+        let comment = format!(r#"dnat name: \"br\" id: \"{}\""#, id(number));
+        let matched =
+            format!("-p {protocol} -m comment --comment \"{comment}\" -m multiport --dports {number}");
+        format!("CNI-HOSTPORT-DNAT {matched} -j {}", chain(number))
+    };
+    let (mut chains, mut entries, mut rules) = (String::new(), String::new(), String::new());
+    for number in 0..CONTAINERS {
+        chains.push_str(&format!(":{} - [0:0]\n", chain(number)));
+        for protocol in ["tcp", "udp"] {
+            let matched = format!("-p {protocol} -m {protocol} --dport {number}");
+            entries.push_str(&format!("-A {}\n", entry(number, protocol)));
+            rules.push_str(&format!("-A {} {matched} -j DNAT --to-destination 10.2.0.2:80\n", chain(number)));
+        }
+    }
+    let saved = format!("*nat\n:CNI-HOSTPORT-DNAT - [0:0]\n{chains}{entries}{rules}COMMIT\n");
+    // By threes: one is removed, one found by its comment, one valid.
+    let removals: Vec<_> = (0..CONTAINERS).step_by(3).map(|number| of(&id(number))).collect();
+    let valid: HashSet<_> = (2..CONTAINERS).step_by(3).map(chain).collect();
+    let tools = ScriptedTools::new().success(SAVE, &saved).success(RESTORE, "");
+    let ports = collect(&tools, Family::V4, "br", |chain| valid.contains(chain), &removals).unwrap();
+    let gone: Vec<_> = (0..CONTAINERS).step_by(3).chain((1..CONTAINERS).step_by(3)).collect();
+    let mut expected = String::from("*nat\n");
+    for &number in &gone {
+        let ([tcp, udp], chain) = (["tcp", "udp"].map(|protocol| entry(number, protocol)), chain(number));
+        expected.push_str(&format!(":{chain} - [0:0]\n-D {tcp}\n-D {udp}\n-X {chain}\n"));
+    }
+    expected.push_str("COMMIT\n");
+    // Not by `assert_eq`: nobody reads so much.
+    let script = &tools.stdins()[1];
+    let differs = script.lines().zip(expected.lines()).find(|(found, expected)| found != expected);
+    assert!(*script == expected, "{differs:?}");
+    assert_eq!(ports.into_iter().map(usize::from).collect::<Vec<_>>(), gone);
+}
+
+#[test]
 fn claims_are_those_of_other_containers() {
     let claims_seen = |container_id| {
         let tools = ScriptedTools::new().success(SAVE, BY_GO);

@@ -14,6 +14,7 @@ mod script;
 mod seen;
 
 use std::net::IpAddr;
+use std::slice;
 
 use cni_skel::Result;
 use cni_skel::capability::Protocol;
@@ -63,7 +64,7 @@ pub(crate) fn add(
                 others: Vec::new(),
                 has_unknown: false,
             };
-            for rule in table.into_iter().flat_map(|table| seen::taken(table, &own)) {
+            for rule in table.into_iter().flat_map(|table| seen::taken(table, slice::from_ref(&own))) {
                 script.push_str(&script::delete(forwarding.family, rule.chain, rule.handle));
             }
             script.push_str(&script::add(owner, forwarding, table)?);
@@ -85,9 +86,7 @@ pub(crate) fn remove(tools: &dyn Tools, families: &[Family], removals: &[Removal
         let (mut script, mut ports) = (String::new(), Vec::new());
         for (family, table) in tables {
             let Some(table) = table else { continue };
-            let mut taken: Vec<_> = removals.iter().flat_map(|removal| seen::taken(table, removal)).collect();
-            taken.sort_by_key(|rule| rule.handle);
-            taken.dedup_by_key(|rule| rule.handle);
+            let taken = seen::taken(table, removals);
             script.extend(taken.iter().map(|rule| script::delete(*family, rule.chain, rule.handle)));
             let udp = taken.iter().filter_map(Seen::dnat).filter(|dnat| dnat.protocol == Protocol::Udp);
             ports.push((*family, udp.map(|dnat| dnat.host_port).collect()));

@@ -1,5 +1,6 @@
 //! Rules as nft lists them in JSON, read for what they do.
 
+use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 
 use cni_skel::capability::Protocol;
@@ -9,6 +10,7 @@ use serde_json::Value;
 
 use super::script::{self, BASE};
 use super::{ALL, HOSTPORTS, MASQUERADING, OLD_HOSTIP_HOSTPORTS, address, is_of};
+use crate::names;
 use crate::rules::{Claim, Dnat, Forwarding, Owner, Removal};
 
 /// What a rule does.
@@ -98,11 +100,17 @@ impl<'t> Seen<'t> {
     }
 }
 
-/// The rules that a removal takes.
-pub(super) fn taken<'t>(table: &'t Table, removal: &Removal) -> Vec<Seen<'t>> {
-    Seen::all(table)
-        .filter(|rule| is_of(rule.comment, &removal.container_id) && removal.takes(address(rule)))
-        .collect()
+/// The rules that removals take, in order.
+pub(super) fn taken<'t>(table: &'t Table, removals: &[Removal]) -> Vec<Seen<'t>> {
+    let mut by_comment: HashMap<_, Vec<_>> = HashMap::new();
+    for removal in removals {
+        by_comment.entry(names::nft_comment(&removal.container_id)).or_default().push(removal);
+    }
+    let goes = |rule: &Seen<'_>| {
+        let removals = rule.comment.and_then(|comment| by_comment.get(comment));
+        removals.is_some_and(|removals| removals.iter().any(|removal| removal.takes(address(rule))))
+    };
+    Seen::all(table).filter(goes).collect()
 }
 
 /// What other containers have.

@@ -224,6 +224,34 @@ fn two_networks_of_a_container_do_not_disturb_each_other() {
 }
 
 #[test]
+fn removals_of_many_take_each_rule_once_in_order() {
+    // So many that whoever compares each with each is not done for minutes.
+    const CONTAINERS: usize = 5_000;
+    let id = |number: usize| format!("c{number}");
+    let handle = |number: usize| 10 + 3 * number as u64;
+    let all = (0..CONTAINERS).flat_map(|number| container(&id(number), "10.2.0.2", 8080, handle(number)));
+    let saved = listed(shared().into_iter().chain(all).collect());
+    // Half of them, beginning with the last, and these by two removals each.
+    let half = || (0..CONTAINERS).step_by(2);
+    let twice = [None, Some(&["10.2.0.2"][..])];
+    let removals: Vec<_> =
+        half().rev().flat_map(|number| twice.map(|known| removal(&id(number), known, &[]))).collect();
+    let tools = ScriptedTools::new().success(LIST, &saved).success(RUN, "");
+    remove(&tools, &[Family::V4], &removals).unwrap();
+    let expected = half().flat_map(|number| {
+        let first = handle(number);
+        [("hostports", first), ("masquerading", first + 1), ("masquerading", first + 2)]
+    });
+    let expected: String = expected
+        .map(|(chain, handle)| format!("delete rule ip cni_hostport {chain} handle {handle}\n"))
+        .collect();
+    // Not by `assert_eq`: nobody reads so much.
+    let script = &tools.stdins()[1];
+    let differs = script.lines().zip(expected.lines()).find(|(found, expected)| found != expected);
+    assert!(*script == expected, "{differs:?}");
+}
+
+#[test]
 fn a_removal_tells_udp_ports_and_covers_both_families() {
     let udp = rule(
         "hostports",

@@ -2,6 +2,7 @@
 //!
 //! A table changes as a whole or not at all. Rules are lists of words; quoting them is done here.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::{Call, Family, Tools};
@@ -53,17 +54,8 @@ enum Line {
 /// A table as it was when it was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
-    /// The chains, each with its rules in order.
-    pub chains: Vec<Chain>,
-}
-
-/// A chain of a [`Table`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chain {
-    /// Its name.
-    pub name: String,
-    /// Its rules, each in words without `-A` and the chain's name.
-    pub rules: Vec<Vec<String>>,
+    /// The chains by name, each with its rules in order: words without `-A` and the chain's name.
+    pub chains: BTreeMap<String, Vec<Vec<String>>>,
 }
 
 impl<'a> Iptables<'a> {
@@ -124,7 +116,7 @@ impl<'a> Iptables<'a> {
                 let rules = outcome.stdout.lines().filter_map(|line| line.strip_prefix("-A "));
                 // Each begins with the chain's name.
                 let rules = rules.map(|rule| words(rule).into_iter().skip(1).collect()).collect();
-                found.chains.push(Chain { name: (*name).to_owned(), rules });
+                found.chains.insert((*name).to_owned(), rules);
             } else if !["No chain", "is incompatible"].iter().any(|reason| outcome.stderr.contains(reason)) {
                 return Err(call.failure(&outcome));
             }
@@ -240,14 +232,14 @@ impl Change {
 }
 
 impl Table {
-    /// The chain with this name.
-    pub fn chain(&self, name: &str) -> Option<&Chain> {
-        self.chains.iter().find(|chain| chain.name == name)
+    /// Whether there is a chain with this name.
+    pub fn has_chain(&self, name: &str) -> bool {
+        self.chains.contains_key(name)
     }
 
     /// The rules of a chain; none if there is no such chain.
     pub fn rules(&self, chain: &str) -> &[Vec<String>] {
-        self.chain(chain).map_or(&[], |chain| &chain.rules)
+        self.chains.get(chain).map_or(&[], Vec::as_slice)
     }
 
     /// Reads what `iptables-save` printed.
@@ -256,13 +248,12 @@ impl Table {
         for line in text.lines() {
             if let Some(declaration) = line.strip_prefix(':') {
                 let name = declaration.split(' ').next().unwrap_or(declaration).to_owned();
-                table.chains.push(Chain { name, rules: Vec::new() });
+                table.chains.insert(name, Vec::new());
             } else if let Some(rule) = line.strip_prefix("-A ") {
                 let mut words = words(rule).into_iter();
                 let name = words.next().ok_or_else(|| format!("a rule without chain: {line:?}"))?;
-                let chain = table.chains.iter_mut().find(|chain| chain.name == name);
-                let chain = chain.ok_or_else(|| format!("a rule of no chain: {line:?}"))?;
-                chain.rules.push(words.collect());
+                let rules = table.chains.get_mut(&name);
+                rules.ok_or_else(|| format!("a rule of no chain: {line:?}"))?.push(words.collect());
             } else if line.starts_with('#') && line.contains("is incompatible") {
                 // Someone has made the table, or rules in it, with nft; what follows is not all of it.
                 return Err(line.trim_start_matches("# ").to_owned());

@@ -50,7 +50,7 @@ fn a_change_of_rules_is_all_or_nothing() {
                 let undo = Change::to("nat").delete("PREROUTING", rule).chain("CNI-1").delete_chain("CNI-1");
                 iptables.commit(&undo).unwrap();
                 let after = iptables.table("nat").unwrap();
-                assert!(after.chain("CNI-1").is_none() && after.rules("PREROUTING").is_empty());
+                assert!(!after.has_chain("CNI-1") && after.rules("PREROUTING").is_empty());
                 assert!(iptables.commit(&undo).is_err(), "there is no such rule any more");
             })
             .unwrap();
