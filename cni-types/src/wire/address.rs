@@ -186,6 +186,19 @@ impl Serialize for AddressText {
     }
 }
 
+/// An address as it is printed alone.
+pub(crate) struct Printed(pub(crate) IpAddr);
+
+impl Serialize for Printed {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            // For these serde has a way of its own, which need not check that it wrote text.
+            IpAddr::V4(address) => address.serialize(serializer),
+            IpAddr::V6(_) => AddressText::new(self.0).serialize(serializer),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::net::IpAddr;
@@ -194,7 +207,7 @@ mod tests {
     use proptest::prelude::*;
     use proptest::sample::select;
 
-    use super::{AddressText, parse_address};
+    use super::{AddressText, Printed, parse_address};
 
     fn address() -> impl Strategy<Value = IpAddr> {
         prop_oneof![
@@ -263,6 +276,7 @@ mod tests {
             let text = address.to_string();
             let alone = AddressText::new(address);
             prop_assert_eq!(alone.as_str(), &text);
+            prop_assert_eq!(serde_json::to_string(&Printed(address)).unwrap(), format!("{text:?}"));
             let whole = AddressText::with_prefix(address, prefix);
             prop_assert_eq!(whole.as_str(), format!("{text}/{prefix}"));
             prop_assert_eq!(parse_address(&text), Some(address));

@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use serde::de::{DeserializeOwned, Error, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{AddressText, ListInPlace, MAX_NESTING, Object, RawJson, parse_address, parsed};
+use super::{ListInPlace, MAX_NESTING, Object, Printed, RawJson, parse_address, parsed};
 use crate::{Cidr, Dns};
 
 /// How the value of one key is read and whether it is printed.
@@ -129,7 +129,7 @@ impl Codec for OptAddress {
     }
 
     fn printed(value: &Option<IpAddr>) -> impl Serialize {
-        value.map(AddressText::new)
+        value.map(Printed)
     }
 }
 

@@ -20,7 +20,7 @@ mod object;
 mod parsed;
 mod pretty;
 
-pub(crate) use address::{AddressText, parse_address};
+pub(crate) use address::{AddressText, Printed, parse_address};
 pub(crate) use borrowed::Borrowed;
 pub use codec::check_nesting;
 pub(crate) use codec::{
