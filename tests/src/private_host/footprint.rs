@@ -54,7 +54,11 @@ impl Footprint {
                 .filter(|path| is_reservation(path))
                 .collect(),
             results: files("/var/lib/cni/results").into_iter().collect(),
-            records: files("/run/cni").into_iter().filter(|path| !path.ends_with("/lock")).collect(),
+            // Of a plugin that was killed while it wrote one, a part is left under a name that nobody reads.
+            records: files("/run/cni")
+                .into_iter()
+                .filter(|path| !path.ends_with("/lock") && !path.contains("/.tmp-"))
+                .collect(),
             rules,
         }
     }
