@@ -3,6 +3,7 @@
 //! A failure does not keep the rest from going, and the addresses are given back in any case.
 
 use std::collections::HashSet;
+use std::fmt;
 use std::net::IpAddr;
 use std::panic::resume_unwind;
 use std::thread;
@@ -14,7 +15,7 @@ use plugin_support::kernel::Kernel;
 use plugin_support::netlink::{AddressScope, Handle, Link};
 use plugin_support::netns::NetNs;
 
-use crate::masquerade::{Known, Masquerade, Rules};
+use crate::masquerade::{IP_MASQ, Known, Masquerade, Rules};
 use crate::owner::{Owner, network_key};
 use crate::veth;
 
@@ -23,14 +24,40 @@ use crate::veth;
 struct Found {
     /// The container's link, and what it is seen by.
     link: Option<(Handle, Link)>,
+    /// The other end of that, on the host.
+    host_end: Option<Link>,
     /// The addresses of that link.
     addresses: Vec<IpAddr>,
     /// Without it: those of the container's other links.
     alive: Vec<IpAddr>,
 }
 
-/// What removes rules of an attachment that only one plugin makes.
-pub type RemoveRules<'a> = &'a dyn Fn(&Owner) -> Result<()>;
+/// Rules of an attachment that only one plugin makes.
+#[derive(Clone, Copy)]
+pub struct MoreRules<'a> {
+    /// The key of the configuration that asks for them.
+    pub key: &'static str,
+    /// Whether it does.
+    pub wanted: bool,
+    /// What removes them.
+    pub remove: &'a dyn Fn(&Owner) -> Result<()>,
+}
+
+impl Found {
+    /// Whether the host's end says that such rules were made.
+    fn tells_of(&self, rules: &str) -> bool {
+        self.host_end.as_ref().is_some_and(|end| veth::tells_of(end, rules))
+    }
+}
+
+impl fmt::Debug for MoreRules<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MoreRules")
+            .field("key", &self.key)
+            .field("wanted", &self.wanted)
+            .finish_non_exhaustive()
+    }
+}
 
 /// The namespace of a container that may be gone.
 ///
@@ -48,7 +75,8 @@ pub fn netns_if_there(kernel: &Kernel, netns: Option<&Netns>) -> Result<Option<N
 }
 
 /// Deletes the pair of an attachment, with its rules that masquerade and those that `more_rules` removes, and lets the
-/// IPAM plugin take its addresses back.
+/// IPAM plugin take its addresses back. Rules are looked for if the configuration asks for them, or if the host's end says
+/// that they were made: there may be no program to look with.
 ///
 /// # Errors
 ///
@@ -58,7 +86,7 @@ pub fn pair<P: CniPlugin>(
     tools: &dyn Tools,
     req: &DelRequest<P>,
     masquerade: Option<Masquerade>,
-    more_rules: Option<RemoveRules<'_>>,
+    more_rules: Option<MoreRules<'_>>,
 ) -> Result<()> {
     let owner = Owner::new(req.network().as_str(), req.container_id().as_str(), req.ifname().as_str());
     let mut failures = Vec::new();
@@ -67,6 +95,8 @@ pub fn pair<P: CniPlugin>(
         Found::default()
     });
     let known = known(req.prev_result(), &owner, &mut found);
+    let masquerade = masquerade.or_else(|| found.tells_of(IP_MASQ).then(Masquerade::default));
+    let more_rules = more_rules.filter(|rules| rules.wanted || found.tells_of(rules.key));
     let link = found.link;
     let ipam = req.wants_ipam().then(|| req.ipam());
     let remove_link = || {
@@ -84,7 +114,7 @@ pub fn pair<P: CniPlugin>(
         let remove_rules = || {
             let masquerade =
                 masquerade.map(|settings| Rules { tools, owner: &owner, settings }.remove(&known));
-            let more = more_rules.map(|remove| remove(&owner));
+            let more = more_rules.map(|rules| (rules.remove)(&owner));
             [masquerade, more].into_iter().flatten().filter_map(Result::err).collect()
         };
         failures.extend(at_once(remove_link, remove_rules));
@@ -126,11 +156,16 @@ fn find(kernel: &Kernel, netns: Option<&Netns>, owner: &Owner, masquerades: bool
         Err(error) if error.is_not_found() => None,
         link => Some(link?).filter(|link| link.is_kind("veth")),
     };
-    let link = match link {
-        Some(link) if is_of_another(&link, &kernel.current()?.netlink()?, owner)? => None,
-        link => link,
+    let host_end = match &link {
+        Some(link) => veth::other_end(link, &kernel.current()?.netlink()?)?,
+        None => None,
     };
-    if masquerades {
+    // One that is labelled as another attachment's is of one whose ADD came first: the one that is to be undone has then
+    // failed, and never had this link. Without a label, it is taken for ours.
+    let is_own = host_end.as_ref().and_then(veth::key).is_none_or(|key| key == owner.key());
+    let link = link.filter(|_| is_own);
+    found.host_end = host_end.filter(|_| is_own);
+    if masquerades || found.tells_of(IP_MASQ) {
         match &link {
             Some(link) => found.addresses = global_addresses(&netlink, link)?,
             None => {
@@ -142,13 +177,6 @@ fn find(kernel: &Kernel, netns: Option<&Netns>, owner: &Owner, masquerades: bool
     }
     found.link = link.map(|link| (netlink, link));
     Ok(found)
-}
-
-/// Whether a link belongs to another attachment, whose ADD came first: the one that is to be undone has then failed, and
-/// never had this link. Links without a label are taken for ours.
-fn is_of_another(link: &Link, host: &Handle, owner: &Owner) -> Result<bool> {
-    let other_end = veth::other_end(link, host)?;
-    Ok(other_end.as_ref().and_then(veth::key).is_some_and(|key| key != owner.key()))
 }
 
 /// Deletes the pair where the container's end was not seen: its namespace cannot be entered but lives on, or someone has

@@ -4,10 +4,13 @@ use cni_skel::{Error, MacAddr, Result, ResultExt};
 use plugin_support::netlink::{Handle, Link, LinkKind, NewLink, Peer};
 use plugin_support::netns::NetNs;
 
-use crate::owner::{key_of, random_mac, random_veth};
+use crate::owner::{Owner, key_of, random_mac, random_veth};
 
 /// How many names are tried for the host's end, until one is free.
 const NAMES: usize = 10;
+
+/// What comes between label and rules. No name in a label has it.
+const RULES: &str = ", rules: ";
 
 /// Where a pair is made.
 #[derive(Clone, Copy, Debug)]
@@ -96,6 +99,19 @@ pub fn key(link: &Link) -> Option<&str> {
     link.alias.as_deref().and_then(key_of)
 }
 
+/// The alias of a host's end: the attachment's label, and which rules of the firewall ADD makes for it, in the words of the
+/// configuration. DEL finds these whatever the configuration says by then.
+pub fn alias<'a>(owner: &Owner, rules: impl IntoIterator<Item = &'a str>) -> String {
+    let rules = rules.into_iter().collect::<Vec<_>>().join(" ");
+    if rules.is_empty() { owner.label() } else { format!("{}{RULES}{rules}", owner.label()) }
+}
+
+/// Whether a host's end says that such rules were made. Without alias it says nothing.
+pub fn tells_of(link: &Link, rules: &str) -> bool {
+    let told = link.alias.as_deref().and_then(|alias| alias.rsplit_once(RULES));
+    told.is_some_and(|(_, told)| told.split(' ').any(|word| word == rules))
+}
+
 /// The other end of a link, in another namespace.
 ///
 /// # Errors
@@ -115,5 +131,32 @@ pub(crate) fn gone(deleted: plugin_support::Result<()>) -> plugin_support::Resul
     match deleted {
         Err(error) if error.is_not_found() => Ok(()),
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plugin_support::testing::FakeKernel;
+
+    use super::*;
+
+    #[test]
+    fn a_link_tells_of_its_rules() {
+        let netlink = FakeKernel::new().host().netlink().unwrap_or_else(|error| panic!("{error}"));
+        let lo = netlink.link("lo").unwrap_or_else(|error| panic!("{error}"));
+        let long = Owner::new(&"n".repeat(300), &"c".repeat(300), "eth0");
+        for owner in [Owner::new("n1", "c1", "eth0"), long] {
+            for made in [&[][..], &["a"], &["a", "bc"]] {
+                let alias = alias(&owner, made.iter().copied());
+                // The kernel takes no longer ones.
+                assert!(alias.len() < 256);
+                let link = Link { alias: Some(alias), ..lo.clone() };
+                assert_eq!(key(&link), Some(owner.key().as_str()));
+                for rules in ["a", "bc", "b", ""] {
+                    assert_eq!(tells_of(&link, rules), made.contains(&rules), "{link:?}: {rules:?}");
+                }
+            }
+        }
+        assert!(!tells_of(&lo, "a"));
     }
 }

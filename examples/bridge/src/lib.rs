@@ -23,7 +23,7 @@
 //! | Without the container's namespace, DEL leaves the rules of masquerade and macspoofchk. | They are found by their names. So is a pair of links that nobody can reach from inside, by an alias of the host's end. |
 //! | A `prevResult` is dropped. | It stays in the result. |
 //! | DEL deletes whatever link has the name. | A link that the alias says is another attachment's stays: the ADD that is undone has failed because of it. |
-//! | GC does nothing; STATUS asks the IPAM plugin alone. | GC removes pairs and rules of no valid attachment and tells the IPAM plugin. It starts `nft` and, with IPAM, `iptables-save` and `ip6tables-save`, whether or not the configuration still asks for rules, as it may have when they were made; DEL looks only for what it asks for. STATUS also tells that a firewall program is missing (50). |
+//! | GC does nothing; STATUS asks the IPAM plugin alone. | GC removes pairs and rules of no valid attachment and tells the IPAM plugin. It starts `nft` and, with IPAM, `iptables-save` and `ip6tables-save`, whether or not the configuration still asks for rules, as it may have when they were made; DEL does so if the alias of the host's end says that they were made. STATUS also tells that a firewall program is missing (50). |
 //! | CHECK of a bridge without IPAM always fails, as does that of a container whose bridge took another port's hardware address. | Both pass. CHECK also looks at the port's settings, VLANs, rules, gateway and forwarding. |
 //! | A bridge without ports has no hardware address; if it then becomes a gateway, ADD fails. | The bridge has an address of its own from the start, and so has the host's end of a pair. |
 //! | `isDefaultGateway` adds a default route beside one that IPAM gives without a router, and ADD fails. | One is enough. |
@@ -53,7 +53,8 @@ use cni_skel::{
     AddRequest, AddResult, CheckRequest, CniPlugin, DelRequest, ErrorCode, GcRequest, Plugin, Result,
     ResultExt, StatusRequest,
 };
-use plugin_attach::{Owner, teardown};
+use plugin_attach::Owner;
+use plugin_attach::teardown::{self, MoreRules};
 use plugin_support::firewall::probe::Backend;
 use plugin_support::firewall::{SystemTools, Tools};
 use plugin_support::kernel::Kernel;
@@ -91,9 +92,10 @@ impl Plugin for Bridge {
 
     fn del(&self, req: &DelRequest<Self>) -> Result<()> {
         let masquerade = req.config().masquerade().filter(|_| req.wants_ipam());
-        let remove_checks = |owner: &Owner| macspoof::remove(&*self.tools, owner);
-        let checks = req.config().mac_spoof_check().then_some(&remove_checks as _);
-        teardown::pair(&self.kernel, &*self.tools, req, masquerade, checks)
+        let remove = |owner: &Owner| macspoof::remove(&*self.tools, owner);
+        let wanted = req.config().mac_spoof_check();
+        let checks = MoreRules { key: macspoof::KEY, wanted, remove: &remove };
+        teardown::pair(&self.kernel, &*self.tools, req, masquerade, Some(checks))
     }
 
     fn check(&self, req: &CheckRequest<Self>) -> Result<()> {

@@ -16,6 +16,9 @@ use serde_json::{Value, json};
 
 use crate::names::{SpoofNames as _, spoof_chains_of, spoof_id_of};
 
+/// The key of the configuration that asks for them.
+pub(crate) const KEY: &str = "macspoofchk";
+
 const FAMILY: &str = "bridge";
 const TABLE: &str = "nat";
 /// The base chain.

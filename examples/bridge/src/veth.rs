@@ -5,12 +5,13 @@ use std::time::Duration;
 use cni_skel::{Error, Result, ResultExt};
 use plugin_attach::Owner;
 use plugin_attach::host::no_router_advertisements;
-use plugin_attach::veth::Place;
+use plugin_attach::masquerade::IP_MASQ;
+use plugin_attach::veth::{Place, alias};
 use plugin_support::netlink::{Handle, Link, LinkChange, OperState, PortOptions};
 use plugin_support::netns::NetNs;
 
 use crate::config::Settings;
-use crate::vlan;
+use crate::{macspoof, vlan};
 
 /// How long the port may take to pass traffic.
 const PORT_UP: Duration = Duration::from_millis(2550);
@@ -30,7 +31,9 @@ pub(crate) fn attach(
     let netlink = place.host_netlink;
     let port = netlink.link(name).with_context(|| format!("failed to lookup {name:?}"))?;
     no_router_advertisements(place.host, name);
-    let change = LinkChange::new().alias(&owner.label()).master(bridge).up();
+    let masquerade = settings.masquerade.filter(|_| settings.ipam).map(|_| IP_MASQ);
+    let rules = masquerade.into_iter().chain(settings.mac_spoof_check.then_some(macspoof::KEY));
+    let change = LinkChange::new().alias(&alias(owner, rules)).master(bridge).up();
     netlink
         .change(&port, &change)
         .with_context(|| format!("failed to connect {name:?} to bridge {}", bridge.name))?;

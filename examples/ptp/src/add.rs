@@ -4,7 +4,7 @@ use cni_skel::types::VersionedResult;
 use cni_skel::{AddRequest, AddResult, Cidr, Error, IpConfig, Result, ResultExt, Route};
 use ipnetwork::IpNetwork;
 use plugin_attach::addresses::{Detection, Inside, Manner};
-use plugin_attach::masquerade::{Known, Rules};
+use plugin_attach::masquerade::{IP_MASQ, Known, Rules};
 use plugin_attach::result::{after, dns, interface};
 use plugin_attach::veth::{self, Place};
 use plugin_attach::{Owner, Undo, host};
@@ -39,7 +39,8 @@ pub(crate) fn add(plugin: &Ptp, req: &AddRequest<Ptp>) -> Result<AddResult> {
 
     let port = veth::create(place, &owner.ifname, None, settings.mtu)?;
     undo.by("delete the container's link", || veth::delete(&netlink, &owner.ifname));
-    let port = set_up_host(place, &port, &owner, &plan)?;
+    let alias = veth::alias(&owner, settings.masquerade.map(|_| IP_MASQ));
+    let port = set_up_host(place, &port, &alias, &plan)?;
     let link = netlink.link(&owner.ifname).with_context(|| format!("failed to lookup {:?}", owner.ifname))?;
     let inside = Inside { netns: &netns, netlink: &netlink, link: &link };
     set_up_container(inside, &ips, lease.routes(), &plan)?;
@@ -72,12 +73,12 @@ pub(crate) fn add(plugin: &Ptp, req: &AddRequest<Ptp>) -> Result<AddResult> {
 }
 
 /// Makes the host's end the container's gateway.
-fn set_up_host(place: Place<'_>, name: &str, owner: &Owner, plan: &Plan) -> Result<Link> {
+fn set_up_host(place: Place<'_>, name: &str, alias: &str, plan: &Plan) -> Result<Link> {
     let netlink = place.host_netlink;
     let port = netlink.link(name).with_context(|| format!("failed to lookup {name:?}"))?;
     host::no_router_advertisements(place.host, name);
     netlink
-        .change(&port, &LinkChange::new().alias(&owner.label()).up())
+        .change(&port, &LinkChange::new().alias(alias).up())
         .with_context(|| format!("failed to set {name:?} up"))?;
     for (gateway, _) in &plan.gateways {
         let address = NewAddress::new(IpNetwork::from(*gateway));

@@ -13,6 +13,9 @@ use plugin_support::firewall::{Family, Tools};
 use crate::owner::Owner;
 use crate::undo::warn;
 
+/// The key of the configuration that asks for it.
+pub const IP_MASQ: &str = "ipMasq";
+
 /// Both, IPv4 first.
 const FAMILIES: [Family; 2] = [Family::V4, Family::V6];
 

@@ -175,6 +175,10 @@ fn gc_removes_what_belongs_to_no_valid_attachment() {
         // Masquerade is no longer asked for; what was made when it was goes all the same.
         let mut changed = config.clone();
         changed["ipMasq"] = json!(false);
+        node.add("b", &b, &config, &dual(6));
+        assert_eq!(rules(&node).len(), before, "{backend}");
+        node.del("b", &b, &changed);
+        assert_eq!(rules(&node).len() * 2, before, "{backend}: {:#?}", rules(&node));
         node.run(Invocation::gc([]).config(&changed), &json!({})).assert_success();
         assert_eq!((rules(&node).len(), node.links().len()), (0, 1), "{backend}");
     }

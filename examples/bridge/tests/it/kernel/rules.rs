@@ -104,6 +104,29 @@ fn gc_leaves_the_rules_of_valid_attachments() {
 }
 
 #[test]
+fn del_removes_rules_that_the_configuration_no_longer_asks_for() {
+    let (Some(node), Some(a), Some(b)) = (node(), TestNetns::new(), TestNetns::new()) else { return };
+    for backend in ["iptables", "nftables"] {
+        let config = config(backend);
+        node.add("a", &a, &config, &addresses(5));
+        let added = node.add("b", &b, &config, &addresses(6));
+        let before = rules(&node).len();
+        let mut changed = config.clone();
+        changed
+            .as_object_mut()
+            .unwrap()
+            .retain(|key, _| !["ipMasq", "ipMasqBackend", "macspoofchk"].contains(&key.as_str()));
+        node.del("a", &a, &changed);
+        assert_eq!(rules(&node).len() * 2, before, "{backend}: {:#?}", rules(&node));
+        node.check("b", &b, &config, &added).assert_success();
+        // Nobody gives addresses any longer.
+        changed["ipam"] = json!({});
+        node.del("b", &b, &changed);
+        assert_eq!(rules(&node), [""; 0], "{backend}");
+    }
+}
+
+#[test]
 fn two_interfaces_of_a_container_do_not_share_their_end() {
     let (Some(node), Some(a)) = (node(), TestNetns::new()) else { return };
     for backend in ["iptables", "nftables"] {

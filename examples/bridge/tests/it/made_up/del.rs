@@ -177,6 +177,44 @@ fn rules_go_without_a_netns_and_without_a_result() {
 }
 
 #[test]
+fn rules_that_the_configuration_no_longer_asks_for_are_looked_for_if_they_were_made() {
+    let list = "nft -j -t list table bridge nat";
+    let asked = json!({"ipMasq": true, "ipMasqBackend": "nftables", "macspoofchk": true});
+    let made = || {
+        let tools = ScriptedTools::new().success("nft -j -f -", "").success("nft -f -", "");
+        let world = World::new().with_tools(tools);
+        world.add(&l3(&asked)).assert_success();
+        world.tools.assert_done();
+        world
+    };
+    let look = || {
+        let empty = "*nat\n:POSTROUTING ACCEPT [0:0]\nCOMMIT\n";
+        ScriptedTools::new().success(SAVE, empty).failure(NFT_LIST, NO_TABLE).failure(list, NO_TABLE)
+    };
+    let world = made().with_tools(look());
+    world.del(&l3(&json!({}))).assert_success();
+    world.tools.assert_done();
+    // What cannot be looked for is left behind, and that is told.
+    let refused = "Operation not permitted\n";
+    let world = made().with_tools(
+        ScriptedTools::new().failure(SAVE, refused).failure(NFT_LIST, refused).failure(list, refused),
+    );
+    let outcome = world.del(&l3(&json!({})));
+    outcome.assert_error(999);
+    assert_eq!((commands(&outcome), world.host_links().len()), (vec![Command::Del], 2));
+    // Who never had any starts no program; nor does anybody for those of another attachment.
+    let world = World::new();
+    world.add(&l3(&json!({}))).assert_success();
+    world.del(&l3(&json!({}))).assert_success();
+    assert_eq!(world.tools.calls(), []);
+    let world = made().with_tools(ScriptedTools::new());
+    let mut other = l3(&json!({}));
+    other["name"] = json!("n2");
+    world.del(&other).assert_success();
+    assert_eq!((world.tools.calls(), world.host_links().len()), (vec![], 3));
+}
+
+#[test]
 fn the_result_tells_which_rules_are_meant() {
     let rules = "*nat\n:POSTROUTING ACCEPT [0:0]\n:CNI-7be53730afe4dc6eb2178d03 - [0:0]\n\
         -A POSTROUTING -s 10.1.0.5/32 -j CNI-7be53730afe4dc6eb2178d03\n\
