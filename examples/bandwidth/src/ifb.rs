@@ -4,7 +4,7 @@
 //! interface gets Go's name, by which Go's plugin deletes it, and any other a name of its own. An alias says whose it is;
 //! Go's have none, and belong to the interface whose traffic is redirected to them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use cni_skel::{Error, Result, ResultExt};
 use plugin_attach::owner::{Owner, digest, network_key};
@@ -118,32 +118,44 @@ pub(crate) fn of(netlink: &Handle, owner: &Owner, end: Option<&Link>, alive: boo
     Ok(found)
 }
 
-/// What GC removes: those of the network whose attachment is not valid, and those without owner that nobody uses.
-pub(crate) fn stale(netlink: &Handle, network: &str, valid: &[Owner]) -> Result<Vec<Link>> {
+/// What GC removes: those of the network whose attachment is not valid, and those without owner that nobody uses. Each with
+/// those whose traffic is redirected to it.
+pub(crate) fn stale(netlink: &Handle, network: &str, valid: &[Owner]) -> Result<Vec<(Link, Vec<Link>)>> {
     let of_network = network_key(network);
     let keys: HashSet<_> = valid.iter().map(Owner::key).collect();
     let shared: HashSet<_> =
         valid.iter().map(|owner| shared_name(&owner.network, &owner.container_id)).collect();
-    let mut found = Vec::new();
-    for link in netlink.links()? {
-        let is_stale = match veth::key(&link) {
-            _ if !link.is_kind(KIND) => false,
-            Some(key) => key.starts_with(&of_network) && !keys.contains(key),
-            None => {
-                is_name(&link.name) && !shared.contains(&link.name) && redirecting(netlink, &link)?.is_empty()
-            }
-        };
-        if is_stale {
-            found.push(link);
+    let may_be_stale = |link: &&Link| match veth::key(link) {
+        _ if !link.is_kind(KIND) => false,
+        Some(key) => key.starts_with(&of_network) && !keys.contains(key),
+        None => is_name(&link.name) && !shared.contains(&link.name),
+    };
+    let links = netlink.links()?;
+    let candidates: Vec<_> = links.iter().filter(may_be_stale).cloned().collect();
+    if candidates.is_empty() {
+        return Ok(Vec::new());
+    }
+    // Each pair is asked once, however many are stale.
+    let mut users: HashMap<u32, Vec<Link>> = HashMap::new();
+    for link in links.iter().filter(|link| link.is_kind("veth")) {
+        for to in redirects(netlink, link)?.into_iter().collect::<HashSet<_>>() {
+            users.entry(to).or_default().push(link.clone());
         }
     }
-    Ok(found)
+    let with_users = |link: Link| {
+        let users = users.remove(&link.index).unwrap_or_default();
+        (link, users)
+    };
+    let is_stale = |(link, users): &(Link, Vec<Link>)| veth::key(link).is_some() || users.is_empty();
+    Ok(candidates.into_iter().map(with_users).filter(is_stale).collect())
 }
 
-/// Deletes one. What is redirected to it would be lost, so that the redirection goes first.
-pub(crate) fn delete(netlink: &Handle, link: &Link) -> Result<()> {
-    for user in redirecting(netlink, link)? {
-        gone(netlink.leave_ingress(&user))?;
+/// Deletes one. What `users` redirect to it still would be lost, so that the redirection goes first.
+pub(crate) fn delete(netlink: &Handle, link: &Link, users: &[Link]) -> Result<()> {
+    for user in users {
+        if redirects(netlink, user)?.contains(&link.index) {
+            gone(netlink.leave_ingress(user))?;
+        }
     }
     gone(netlink.delete(link)).with_context(|| format!("failed to delete {:?}", link.name))
 }
@@ -153,7 +165,9 @@ pub(crate) fn remove_own(netlink: &Handle, owner: &Owner) -> Result<()> {
     delete_named(netlink, &owner.temporary_name())?;
     for name in names(owner) {
         match find_named(netlink, &name)? {
-            Some(link) if veth::key(&link) == Some(owner.key().as_str()) => delete(netlink, &link)?,
+            Some(link) if veth::key(&link) == Some(owner.key().as_str()) => {
+                delete(netlink, &link, &redirecting(netlink, &link)?)?;
+            }
             _ => {}
         }
     }
@@ -161,16 +175,23 @@ pub(crate) fn remove_own(netlink: &Handle, owner: &Owner) -> Result<()> {
 }
 
 /// Whose traffic is redirected to a link.
-pub(crate) fn redirecting(netlink: &Handle, to: &Link) -> Result<Vec<Link>> {
+fn redirecting(netlink: &Handle, to: &Link) -> Result<Vec<Link>> {
     let mut users = Vec::new();
     for link in netlink.links()?.into_iter().filter(|link| link.is_kind("veth")) {
-        match netlink.redirects(&link) {
-            Ok(redirects) if redirects.contains(&to.index) => users.push(link),
-            Err(error) if !error.is_not_found() => return Err(error.into()),
-            _ => {}
+        if redirects(netlink, &link)?.contains(&to.index) {
+            users.push(link);
         }
     }
     Ok(users)
+}
+
+/// Which links a link's traffic is redirected to.
+fn redirects(netlink: &Handle, link: &Link) -> Result<Vec<u32>> {
+    match netlink.redirects(link) {
+        // It has gone meanwhile.
+        Err(error) if error.is_not_found() => Ok(Vec::new()),
+        redirects => Ok(redirects?),
+    }
 }
 
 fn is_name(name: &str) -> bool {

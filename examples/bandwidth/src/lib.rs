@@ -196,15 +196,14 @@ impl Plugin for Bandwidth {
         let stale = ifb::stale(&netlink, network, &valid)?;
         let may_be_limited = may_be_limited(Limits::new(req.config(), req.runtime()));
         let mut failures = Vec::new();
-        for ifb in &stale {
+        for (ifb, ends) in &stale {
             // The pair may live on.
             let clear = |end: &Link| {
                 let is_own = veth::key(end).is_some_and(|key| veth::key(ifb) == Some(key));
                 clear(&netlink, end, slice::from_ref(ifb), is_own, may_be_limited)
             };
-            let ends = ifb::redirecting(&netlink, ifb);
-            failures.extend(ends.and_then(|ends| ends.iter().try_for_each(clear)).err());
-            failures.extend(ifb::delete(&netlink, ifb).err());
+            failures.extend(ends.iter().filter_map(|end| clear(end).err()));
+            failures.extend(ifb::delete(&netlink, ifb, ends).err());
         }
         Error::all(failures).map_or(Ok(()), Err)
     }

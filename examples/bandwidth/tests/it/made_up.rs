@@ -409,6 +409,39 @@ fn gc_removes_what_belongs_to_no_valid_attachment() {
 }
 
 #[test]
+fn gc_takes_from_each_of_several_pairs_what_is_its_own() {
+    let world = world();
+    let host = world.host();
+    for number in 1..4 {
+        pair(&world.fake.host(), &world.container(), &format!("net{number}"), &format!("veth{number}"));
+    }
+    for number in 0..4 {
+        let ifname = if number == 0 { "eth0".to_owned() } else { format!("net{number}") };
+        let config = chained("1.1.0", &both_ways(), &ifname, &format!("veth{number}"));
+        world.run(Invocation::add("c1", NETNS, &ifname).config(&config)).assert_success();
+    }
+    // One in use that has no owner, as Go's plugin makes it: not even its own network can tell.
+    let of = |number: u8| {
+        let redirects = host.redirects(&host.link(&format!("veth{number}")).unwrap()).unwrap();
+        host.link_by_index(redirects[0]).unwrap()
+    };
+    let (used, valid) = (of(1), of(2).name);
+    host.change(&used, &LinkChange::new().name("bwp0123456789ab").alias("")).unwrap();
+    // The first cannot be cleared, which keeps nobody else from it.
+    world.fake.refuse("leave ingress of link \"veth0\"", 16);
+    world.fake.refuse("leave ingress of link \"veth0\"", 16);
+    let gc = || world.run(Invocation::gc([("c1", "net2")]).config(config("1.1.0", &both_ways())));
+    gc().assert_error(999);
+    assert_eq!(ifbs(&host), [SHARED, "bwp0123456789ab", &valid]);
+    let seen = || [0, 1, 2, 3].map(|number| on_end(&host, &format!("veth{number}")));
+    assert_eq!(seen()[1..], [(1, 1, 1), (1, 1, 1), (0, 0, 0)]);
+    assert_eq!(seen()[0].2, 1, "what the container sends is not lost");
+    gc().assert_success();
+    assert_eq!(ifbs(&host), ["bwp0123456789ab", &valid]);
+    assert_eq!(seen(), [(0, 0, 0), (1, 1, 1), (1, 1, 1), (0, 0, 0)]);
+}
+
+#[test]
 fn status_tells_that_the_kernel_has_no_such_link() {
     let world = world();
     let status = |keys: &Value| world.run(Invocation::status().config(config("1.1.0", keys)));
