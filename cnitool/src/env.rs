@@ -25,6 +25,11 @@ const NO_COLOR: &str = "NO_COLOR";
 /// The interface that is meant when nobody says which.
 pub(crate) const DEFAULT_IFNAME: &str = "eth0";
 
+/// The words of the command line, the program's name first.
+pub(crate) fn words() -> Vec<OsString> {
+    std::env::args_os().collect()
+}
+
 /// Where variables come from; tests give others.
 #[derive(Clone, Copy)]
 pub(crate) struct Env<'a>(pub(crate) &'a dyn Fn(&str) -> Option<OsString>);

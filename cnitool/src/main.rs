@@ -31,7 +31,7 @@ use std::process::ExitCode;
 static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 
 fn main() -> ExitCode {
-    match cli::Cli::of(&std::env::args_os().collect::<Vec<_>>()) {
+    match cli::Cli::of(&env::words()) {
         Ok(cli) => cmd::run(cli),
         Err(error) => output::clap(&error),
     }
