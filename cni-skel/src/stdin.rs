@@ -96,5 +96,5 @@ impl Stdin {
 
 fn is_document(bytes: &[u8]) -> bool {
     bytes.trim_ascii_end().ends_with(b"}")
-        && str::from_utf8(bytes).is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok())
+        && serde_json::from_str::<IgnoredAny>(&String::from_utf8_lossy(bytes)).is_ok()
 }

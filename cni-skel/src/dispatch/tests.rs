@@ -154,6 +154,15 @@ fn c17_a_missing_name_is_an_error_for_every_command() {
 }
 
 #[test]
+fn a_configuration_that_is_not_utf8_is_refused_in_its_version() {
+    let stdin = b"{\"cniVersion\":\"0.4.0\",\"name\":\"n\",\"x\":\"\xff\"}".as_slice();
+    let outcome = add().stdin(stdin).run(&Recorder::default());
+    let error = outcome.error().unwrap();
+    assert_eq!((error.code(), error.cni_version.as_deref()), (ErrorCode::DECODING_FAILURE, Some("0.4.0")));
+    assert!(error.msg.contains("x: invalid unicode code point"), "{error}");
+}
+
+#[test]
 fn what_is_no_configuration_is_refused_with_its_position() {
     for stdin in ["", "null", "[]", "\"x\"", "{\n\"name\": }"] {
         refused(add().stdin(stdin), 6);

@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Cidr;
 use crate::error::DecodeError;
-use crate::wire::{self, ExtraKeys, OptAddress, OptValue, Required, TextList, Value, parsed, wire_object};
+use crate::wire::{ExtraKeys, OptAddress, OptValue, Required, TextList, Value, parsed, wire_object};
 
 /// `portMappings`: a list of [`PortMapping`].
 pub const PORT_MAPPINGS: &str = "portMappings";
@@ -63,7 +63,12 @@ impl Values {
         let found = self.extra.find(capability).or_else(|| folded().map(|(_, value)| value));
         let Some(raw) = found.filter(|raw| raw.as_str() != "null") else { return Ok(None) };
         let path = format!("runtimeConfig.{capability}");
-        wire::decode(WHAT, raw.as_str().as_bytes()).map(Some).map_err(|error| error.under(WHAT, &path))
+        // A type of anybody's may refuse a value after it was read, when the parser has gone on and its place tells nothing.
+        serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(raw.as_str()))
+            .map(Some)
+            .map_err(|error| {
+                DecodeError::parsing_at(WHAT, &error.path().to_string(), error.inner()).under(WHAT, &path)
+            })
     }
 }
 
@@ -289,5 +294,37 @@ wire_object! {
         "servers" => servers: TextList,
         "searches" => searches: TextList,
         "options" => options: TextList,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::{Deserialize, Deserializer, de};
+
+    use crate::config::PluginConfig;
+
+    /// As types are usually written.
+    #[derive(Debug)]
+    struct Good;
+
+    impl<'de> Deserialize<'de> for Good {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            let text = String::deserialize(deserializer)?;
+            if text == "good" { Ok(Self) } else { Err(de::Error::custom("not good")) }
+        }
+    }
+
+    #[test]
+    fn a_type_that_refuses_a_value_after_it_was_read_has_the_path_to_it() {
+        for (nets, path) in [
+            (r#"["good", "bad", "good"]"#, "runtimeConfig.nets[1]"),
+            (r#"["good", "good", "bad"]"#, "runtimeConfig.nets[2]"),
+            ("7", "runtimeConfig.nets"),
+        ] {
+            let document = format!(r#"{{"runtimeConfig":{{"nets":{nets}}}}}"#);
+            let values = PluginConfig::decode(document.as_bytes()).unwrap().runtime_values().unwrap();
+            let error = values.decode::<Vec<Good>>("nets").unwrap_err();
+            assert_eq!(error.path(), Some(path), "{error}");
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use serde::de::value::StrDeserializer;
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 
 use super::PluginConfig;
@@ -197,6 +197,10 @@ impl<'de> Visitor<'de> for Name<'_, 'de> {
         Ok(())
     }
 
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        self.visit_none()
+    }
+
     fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         deserializer.deserialize_str(self)
     }
@@ -233,6 +237,10 @@ impl<'de> Visitor<'de> for All<'_> {
 
     fn visit_none<E>(self) -> Result<Self::Value, E> {
         Ok(None)
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+        self.visit_none()
     }
 
     fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {

@@ -40,8 +40,14 @@ impl DecodeError {
     #[cold]
     pub(crate) fn parsing(what: &str, document: &[u8], error: &serde_json::Error) -> Self {
         let line_start = start_of_line(document, error.line());
-        let path = line_start.map(|start| path_at(document, start + error.column()));
+        let path = line_start.map(|start| path_at(document, start.saturating_add(error.column())));
         let path = path.filter(|path| !path.is_empty());
+        Self { path, ..Self::without_path(what, error) }
+    }
+
+    /// What the parser said at a path.
+    pub(crate) fn parsing_at(what: &str, path: &str, error: &serde_json::Error) -> Self {
+        let path = Some(path.to_owned()).filter(|path| !path.is_empty() && path != ".");
         Self { path, ..Self::without_path(what, error) }
     }
 

@@ -1,5 +1,7 @@
 //! Key paths and the places in a document that they lead to: only asked when something is wrong there.
 
+use crate::wire::MAX_NESTING;
+
 /// What encloses a place.
 struct Level<'d> {
     /// The start of the wanted path that leads to it.
@@ -27,7 +29,10 @@ struct Reached {
 struct Walk<'d, 'p> {
     document: &'d [u8],
     at: usize,
+    /// No more than a reader of the document would take: what is skipped or kept as text may nest as deep as it is long.
     levels: Vec<Level<'d>>,
+    /// How many lists and objects are open below those.
+    deeper: usize,
     /// Whether what comes next is a value.
     before_value: bool,
     wanted: &'p str,
@@ -37,7 +42,7 @@ struct Walk<'d, 'p> {
 
 impl<'d, 'p> Walk<'d, 'p> {
     fn through(document: &'d [u8], wanted: &'p str) -> Self {
-        Self { document, at: 0, levels: Vec::new(), before_value: true, wanted, reached: None }
+        Self { document, at: 0, levels: Vec::new(), deeper: 0, before_value: true, wanted, reached: None }
     }
 
     /// Goes to where the next value begins, and then, by the next call, past its beginning; `None` at the end.
@@ -71,6 +76,9 @@ impl<'d, 'p> Walk<'d, 'p> {
         let begin = self.at;
         self.at += 1;
         match byte {
+            b'{' | b'[' if self.levels.len() == MAX_NESTING => self.deeper += 1,
+            b'}' | b']' if self.deeper > 0 => self.deeper -= 1,
+            b':' | b',' if self.deeper > 0 => {}
             b'{' => self.enter(Step::Key(None)),
             b'[' => {
                 self.enter(Step::Index(0));
@@ -92,7 +100,8 @@ impl<'d, 'p> Walk<'d, 'p> {
             b'"' => {
                 let length = string_length(&self.document[begin..]);
                 self.at = length.map_or(self.document.len(), |length| begin + length);
-                if let Some(Level { step: Step::Key(key @ None), .. }) = self.levels.last_mut()
+                if self.deeper == 0
+                    && let Some(Level { step: Step::Key(key @ None), .. }) = self.levels.last_mut()
                     && length.is_some()
                 {
                     *key = Some(&self.document[begin..self.at]);
@@ -170,7 +179,7 @@ mod tests {
     use serde_json::Value;
     use serde_json::value::RawValue;
 
-    use super::{path_at, start_of};
+    use super::{MAX_NESTING, path_at, start_of};
     use crate::error::decode::offset_of;
     use crate::wire::Entries;
 
@@ -197,6 +206,19 @@ mod tests {
             assert_eq!(path_at(document, place.len()), expected, "{place}");
         }
         assert_eq!(path_at(document, document.len() + 9), "d.e");
+    }
+
+    #[test]
+    fn a_path_is_no_longer_than_a_document_may_nest() {
+        let open = format!(r#"{{"a": {}"#, "[".repeat(1_000_000));
+        let path = path_at(open.as_bytes(), open.len());
+        assert_eq!(path, format!("a{}", "[0]".repeat(MAX_NESTING - 1)));
+        let nested = |inner: &str| format!("{}{inner}{}", "[".repeat(300), "]".repeat(300));
+        for inner in ["", r#"{"b": [1, 2, {"x": "y"}], "c": ","}"#, "[], [1, 2], {}"] {
+            let document = format!(r#"{{"a": {}, "b": 7}}"#, nested(inner));
+            assert_eq!(start_of(document.as_bytes(), "b"), Some(document.len() - 2), "{document}");
+            assert_eq!(path_at(document.as_bytes(), document.len() - 1), "b", "{document}");
+        }
     }
 
     #[test]

@@ -156,6 +156,11 @@ impl<'de, T: Object> Visitor<'de> for ListInPlace<'_, T> {
         Ok(false)
     }
 
+    /// How serde reads `null` again that it has kept.
+    fn visit_unit<E: Error>(self) -> Result<bool, E> {
+        self.visit_none()
+    }
+
     fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
         deserializer.deserialize_seq(self)
     }

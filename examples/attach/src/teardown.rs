@@ -76,7 +76,8 @@ pub fn netns_if_there(kernel: &Kernel, netns: Option<&Netns>) -> Result<Option<N
 
 /// Deletes the pair of an attachment, with its rules that masquerade and those that `more_rules` removes, and lets the
 /// IPAM plugin take its addresses back. Rules are looked for if the configuration asks for them, or if the host's end says
-/// that they were made: there may be no program to look with.
+/// that they were made: there may be no program to look with. What is then not found, or cannot be removed before the
+/// pair is gone, GC removes.
 ///
 /// # Errors
 ///

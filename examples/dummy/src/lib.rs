@@ -74,8 +74,8 @@ impl Plugin for Dummy {
 
     fn status(&self, req: &StatusRequest<Self>) -> Result<()> {
         has_ipam(req)?;
-        driver::status(&self.kernel, KIND)?;
-        req.ipam()?.status()
+        req.ipam()?.status()?;
+        driver::status(&self.kernel, KIND)
     }
 
     fn gc(&self, req: &GcRequest<Self>) -> Result<()> {

@@ -105,8 +105,10 @@ impl Plugin for Ipvlan {
         if settings.master.is_some() || req.wants_ipam() {
             master::status(&self.kernel, settings.link_in_container, settings.master, settings.mtu)?;
         }
-        driver::status(&self.kernel, KIND)?;
-        if req.wants_ipam() { req.ipam()?.status() } else { Ok(()) }
+        if req.wants_ipam() {
+            req.ipam()?.status()?;
+        }
+        driver::status(&self.kernel, KIND)
     }
 
     fn gc(&self, req: &GcRequest<Self>) -> Result<()> {

@@ -101,8 +101,10 @@ impl Plugin for Macvlan {
     fn status(&self, req: &StatusRequest<Self>) -> Result<()> {
         let settings = Settings::new(req.config())?;
         master::status(&self.kernel, settings.link_in_container, settings.master, settings.mtu)?;
-        driver::status(&self.kernel, KIND)?;
-        if req.wants_ipam() { req.ipam()?.status() } else { Ok(()) }
+        if req.wants_ipam() {
+            req.ipam()?.status()?;
+        }
+        driver::status(&self.kernel, KIND)
     }
 
     fn gc(&self, req: &GcRequest<Self>) -> Result<()> {

@@ -42,7 +42,7 @@
 //! | DEL stops when the IPAM plugin fails, and without the container's namespace leaves the rules of masquerade. | It goes on, and finds them by their names, and the pair of links by an alias of the host's end. |
 //! | DEL deletes whatever link has the name. | A link that the alias says is another attachment's stays. |
 //! | CHECK looks at the container's end alone. | It also looks at the host's end, its addresses, routes, forwarding and rules, and at the routes to and by the gateway. |
-//! | GC does nothing; STATUS asks the IPAM plugin alone. | GC removes pairs and rules of no valid attachment and tells the IPAM plugin. It starts `iptables-save`, `ip6tables-save` and `nft`, whether or not the configuration still asks for `ipMasq`, as it may have when they were made; DEL does so if the alias of the host's end says that they were made. STATUS also tells that a firewall program is missing (50). |
+//! | GC does nothing; STATUS asks the IPAM plugin alone. | GC removes pairs and rules of no valid attachment and tells the IPAM plugin. It starts `iptables-save`, `ip6tables-save` and `nft`, whether or not the configuration still asks for `ipMasq`, as it may have when they were made; DEL does so if it finds the container's end, and the alias of the host's says that they were made. STATUS also tells that a firewall program is missing (50). |
 
 mod add;
 mod check;

@@ -95,8 +95,8 @@ impl Plugin for Vlan {
         let settings = Settings::new(req.config())?;
         has_ipam(req)?;
         master::status(&self.kernel, settings.link_in_container, Some(settings.master), settings.mtu)?;
-        driver::status(&self.kernel, KIND)?;
-        req.ipam()?.status()
+        req.ipam()?.status()?;
+        driver::status(&self.kernel, KIND)
     }
 
     fn gc(&self, req: &GcRequest<Self>) -> Result<()> {
