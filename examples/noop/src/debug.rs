@@ -30,9 +30,11 @@ pub struct Debug {
     pub report_version_support: Option<Vec<String>>,
     /// The exit status; 0 means the usual one.
     pub exit_with_code: i64,
-    /// Written back: the command.
+    /// Written back, and not read: the command.
+    #[serde(skip_deserializing)]
     pub command: String,
-    /// Written back: environment and stdin.
+    /// Written back, and not read: environment and stdin.
+    #[serde(skip_deserializing)]
     pub cmd_args: CmdArgs,
 }
 
