@@ -294,6 +294,16 @@ mod tests {
 
     /// Found by fuzzing.
     #[test]
+    fn the_place_of_a_fault_is_in_the_document_that_is_no_utf8() {
+        let cut_off = b"{\"cniVersion\":\"0.4.0\",\"rout\x96\xc4\xdd\xc5\xa4\xcf\xa2\x82";
+        for version in CniVersion::ALL {
+            let error = VersionedResult::decode_in_layout_of(version, cut_off).unwrap_err();
+            assert_eq!((error.line(), error.column()), (1, 28), "{error}");
+        }
+    }
+
+    /// Found by fuzzing.
+    #[test]
     fn what_is_set_aside_for_another_layout_does_not_print_an_empty_object() {
         let old = br#"{"cniVersion":"0.4.0","dns":{"a":1}}"#;
         let new = VersionedResult::decode(old).unwrap().convert(CniVersion::V1_0_0).unwrap();

@@ -9,12 +9,16 @@ use crate::error::DecodeError;
 
 /// The `cniVersion` of a document, wherever it stands; absent, empty and `null` are `None`. The rest is only skipped.
 pub(crate) fn declared_version(what: &str, json: &[u8]) -> Result<Option<String>, DecodeError> {
-    // What is not UTF-8 elsewhere does not keep the version from being told.
-    let text = String::from_utf8_lossy(json);
-    let Declared(version) = super::decode(what, text.as_bytes())?;
-    if version.as_ref().is_some_and(|version| version.contains(char::REPLACEMENT_CHARACTER)) {
-        return super::decode::<Declared>(what, json).map(|Declared(version)| version);
-    }
+    let Declared(version) = super::decode(what, json).or_else(|error| {
+        // What is no UTF-8 elsewhere does not keep the version from being told.
+        let text = String::from_utf8_lossy(json);
+        match super::decode::<Declared>(what, text.as_bytes()) {
+            Ok(Declared(Some(version))) if !version.contains(char::REPLACEMENT_CHARACTER) => {
+                Ok(Declared(Some(version)))
+            }
+            _ => Err(error),
+        }
+    })?;
     Ok(version.filter(|text| !text.is_empty()))
 }
 
