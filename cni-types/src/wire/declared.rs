@@ -1,5 +1,6 @@
 //! The one key that is the same in every document of the protocol: `cniVersion`.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
@@ -11,7 +12,7 @@ use crate::error::DecodeError;
 pub(crate) fn declared_version(what: &str, json: &[u8]) -> Result<Option<String>, DecodeError> {
     let Declared(version) = super::decode(what, json).or_else(|error| {
         // What is no UTF-8 elsewhere does not keep the version from being told.
-        let text = String::from_utf8_lossy(json);
+        let Cow::Owned(text) = String::from_utf8_lossy(json) else { return Err(error) };
         match super::decode::<Declared>(what, text.as_bytes()) {
             Ok(Declared(Some(version))) if !version.contains(char::REPLACEMENT_CHARACTER) => {
                 Ok(Declared(Some(version)))
